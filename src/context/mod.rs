@@ -1,0 +1,6 @@
+//! What the model is shown: pure rules, no I/O.
+
+pub mod budget;
+pub mod history;
+
+pub use history::History;

@@ -1,0 +1,19 @@
+//! Conversations with memory: the native core of `@stello-ai/session`.
+//!
+//! Arrows point one way: `js → binding → session → { context, llm, storage } → vocabulary`.
+//!
+//! - vocabulary: [`text`], [`message`], [`meta`], [`error`], [`clock`]
+//! - [`context`]: what the model is shown; pure
+//! - [`llm`]: the native adapters and their transport
+//! - [`storage`]: the native storages and what a storage must do
+//! - [`session`]: the turn, and what surrounds it
+//! - `binding`: the only place that names napi
+
+pub mod clock;
+pub mod context;
+pub mod error;
+pub mod llm;
+pub mod message;
+pub mod meta;
+pub mod storage;
+pub mod text;

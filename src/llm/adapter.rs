@@ -1,0 +1,88 @@
+//! What a model provider is to the core.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::LlmError,
+    message::{Message, ToolCall},
+    text::{Json, Text},
+};
+
+/// One request, whatever the protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    pub messages: &'a [Message],
+    /// Empty where the model gets none.
+    pub tools: &'a [ToolSpec],
+    pub max_tokens: Option<u64>,
+    pub temperature: Option<f64>,
+}
+
+/// A tool as the model sees it; `input_schema` is a JSON Schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolSpec {
+    pub name: Text,
+    pub description: Text,
+    pub input_schema: Json,
+}
+
+/// Tokens as the provider counted them; `prompt_tokens` is the whole prompt, cached parts included.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    pub prompt_tokens: f64,
+    pub completion_tokens: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_prompt_tokens: Option<f64>,
+}
+
+/// The model's whole answer: `LLMResult` of the public API.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Completion {
+    pub content: Option<Text>,
+    pub tool_calls: Vec<ToolCall>,
+    pub usage: Option<Usage>,
+    /// `stop`, `length`, `tool_calls`, `content_filter`, or the provider's own word.
+    pub finish_reason: Option<Text>,
+    pub reasoning_content: Option<Text>,
+}
+
+/// A piece of an answer: `LLMChunk` of the public API.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Chunk {
+    pub delta: Text,
+    pub reasoning_delta: Option<Text>,
+    pub tool_call_deltas: Vec<ToolCallDelta>,
+    pub usage: Option<Usage>,
+    pub finish_reason: Option<Text>,
+}
+
+/// A fragment of a tool call; `input` is a piece of the JSON text of its arguments.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ToolCallDelta {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<Text>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Text>,
+}
+
+/// Takes the pieces of a stream as they come. Never blocks: a slow reader is the sink's business.
+pub type ChunkSink<'a> = &'a mut (dyn FnMut(Chunk) + Send);
+
+/// A native adapter. A call is cancelled by dropping its future, which closes the connection.
+#[async_trait]
+pub trait Adapter: Send + Sync {
+    async fn complete(&self, request: Request<'_>) -> Result<Completion, LlmError>;
+
+    /// Gives every piece to `sink`; `Ok` means that the stream came to its proper end.
+    /// [`super::tool_calls::Joiner`] makes a [`Completion`] of the pieces.
+    async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<(), LlmError>;
+}

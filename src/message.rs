@@ -1,0 +1,439 @@
+//! One message of a conversation, as it is stored, shown to JavaScript and sent to a provider.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::text::{Json, Text, excerpt};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+impl Role {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::System, Self::User, Self::Assistant, Self::Tool]
+            .into_iter()
+            .find(|role| role.as_str() == name)
+    }
+}
+
+/// A tool the model asked for. `input` is a JSON object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub id: Text,
+    pub name: Text,
+    pub input: Json,
+}
+
+/// A message: its JSON text, whole, and where in it the parts lie that the core needs.
+///
+/// The text is what `JSON.stringify` wrote or what [`MessageBuilder`] wrote, so properties that this crate
+/// does not know are kept, in their order. One allocation serves storage, request bodies and JavaScript.
+pub struct Message {
+    json: std::sync::Arc<str>,
+    role: Role,
+    content: (u32, u32),
+    tools: Option<Box<ToolPart>>,
+    weight: AtomicU32,
+}
+
+#[derive(Debug, Clone, Default)]
+struct ToolPart {
+    calls: Vec<ToolCall>,
+    answers: Option<Text>,
+    is_error: bool,
+    reasoning: Option<Text>,
+}
+
+impl Message {
+    /// Reads a message from its JSON text; the error names the field that is wrong.
+    pub fn parse(json: &str) -> Result<Self, InvalidMessage> {
+        let fields: Fields<'_> = serde_json::from_str(json)
+            .map_err(|error| InvalidMessage::new("message", &error.to_string()))?;
+        let role = fields
+            .role
+            .and_then(|raw| Role::parse(raw.get().trim_matches('"')))
+            .ok_or_else(|| {
+                InvalidMessage::field(
+                    "role",
+                    "'system', 'user', 'assistant' or 'tool'",
+                    fields.role,
+                )
+            })?;
+        let content = fields
+            .content
+            .map(RawValue::get)
+            .filter(|raw| raw.starts_with('"'))
+            .and_then(|raw| span_inside(json, raw))
+            .ok_or_else(|| InvalidMessage::field("content", "a string", fields.content))?;
+        let calls = match given(fields.tool_calls) {
+            None => Vec::new(),
+            Some(raw) => serde_json::from_str::<Vec<ToolCall>>(raw.get()).map_err(|error| {
+                InvalidMessage::new(
+                    "toolCalls",
+                    &format!("expected an array of {{ id, name, input }}: {error}"),
+                )
+            })?,
+        };
+        let answers = text_field("toolCallId", fields.tool_call_id)?;
+        let reasoning = text_field("reasoningContent", fields.reasoning_content)?;
+        let is_error = given(fields.is_error).is_some_and(|raw| raw.get() == "true");
+        let part = ToolPart {
+            calls,
+            answers,
+            is_error,
+            reasoning,
+        };
+        Ok(Self {
+            json: json.into(),
+            role,
+            content,
+            tools: part.boxed(),
+            weight: AtomicU32::new(0),
+        })
+    }
+
+    /// The whole message as JSON.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// Whether both are one and the same stored text; cheap, and never true of different texts.
+    #[must_use]
+    pub fn same(&self, other: &Self) -> bool {
+        std::sync::Arc::ptr_eq(&self.json, &other.json) || self.json == other.json
+    }
+
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The content as the inside of its JSON literal (see [`Text::escaped`]).
+    #[must_use]
+    pub fn content_escaped(&self) -> &str {
+        self.json
+            .get(self.content.0 as usize..self.content.1 as usize)
+            .unwrap_or_default()
+    }
+
+    #[must_use]
+    pub fn content(&self) -> Text {
+        Text::from_escaped(self.content_escaped())
+    }
+
+    #[must_use]
+    pub fn tool_calls(&self) -> &[ToolCall] {
+        self.tools.as_ref().map_or(&[], |part| &part.calls)
+    }
+
+    /// The call that a `tool` message answers.
+    #[must_use]
+    pub fn tool_call_id(&self) -> Option<&Text> {
+        self.tools.as_ref()?.answers.as_ref()
+    }
+
+    /// Whether a `tool` message reports a failure.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.tools.as_ref().is_some_and(|part| part.is_error)
+    }
+
+    #[must_use]
+    pub fn reasoning_content(&self) -> Option<&Text> {
+        self.tools.as_ref()?.reasoning.as_ref()
+    }
+
+    /// A measure of the message that is taken once, by `measure`, and kept with it: its token estimate.
+    #[must_use]
+    pub fn weight_with(&self, measure: impl FnOnce(&Self) -> u32) -> u32 {
+        match self.weight.load(Ordering::Relaxed) {
+            0 => {
+                let weight = measure(self).max(1);
+                self.weight.store(weight, Ordering::Relaxed);
+                weight
+            }
+            weight => weight,
+        }
+    }
+}
+
+impl Clone for Message {
+    fn clone(&self) -> Self {
+        Self {
+            json: self.json.clone(),
+            role: self.role,
+            content: self.content,
+            tools: self.tools.clone(),
+            weight: AtomicU32::new(self.weight.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.json)
+    }
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        self.same(other)
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Json::from_trusted(&self.json).serialize(serializer)
+    }
+}
+
+impl ToolPart {
+    fn boxed(self) -> Option<Box<Self>> {
+        let empty = self.calls.is_empty()
+            && self.answers.is_none()
+            && !self.is_error
+            && self.reasoning.is_none();
+        (!empty).then(|| Box::new(self))
+    }
+}
+
+/// Writes a new message, its keys in the documented order.
+#[derive(Debug, Clone)]
+pub struct MessageBuilder {
+    role: Role,
+    content: Text,
+    part: ToolPart,
+    timestamp: Option<Text>,
+}
+
+impl MessageBuilder {
+    #[must_use]
+    pub fn new(role: Role, content: Text) -> Self {
+        Self {
+            role,
+            content,
+            part: ToolPart::default(),
+            timestamp: None,
+        }
+    }
+
+    /// Left out of the message when empty.
+    #[must_use]
+    pub fn tool_calls(mut self, calls: Vec<ToolCall>) -> Self {
+        self.part.calls = calls;
+        self
+    }
+
+    #[must_use]
+    pub fn tool_call_id(mut self, id: Text) -> Self {
+        self.part.answers = Some(id);
+        self
+    }
+
+    /// Left out of the message unless true.
+    #[must_use]
+    pub fn is_error(mut self, failed: bool) -> Self {
+        self.part.is_error = failed;
+        self
+    }
+
+    #[must_use]
+    pub fn reasoning_content(mut self, reasoning: Option<Text>) -> Self {
+        self.part.reasoning = reasoning;
+        self
+    }
+
+    #[must_use]
+    pub fn timestamp(mut self, timestamp: Text) -> Self {
+        self.timestamp = Some(timestamp);
+        self
+    }
+
+    #[must_use]
+    pub fn build(self) -> Message {
+        let mut json = String::with_capacity(self.content.escaped().len() + 96);
+        json.push_str("{\"role\":\"");
+        json.push_str(self.role.as_str());
+        json.push_str("\",\"content\":\"");
+        let start = json.len();
+        json.push_str(self.content.escaped());
+        let content = (narrow(start), narrow(json.len()));
+        json.push('"');
+        if !self.part.calls.is_empty() {
+            json.push_str(",\"toolCalls\":");
+            push_tool_calls(&self.part.calls, &mut json);
+        }
+        let mut field = |name: &str, value: &Text| {
+            json.push_str(",\"");
+            json.push_str(name);
+            json.push_str("\":");
+            value.push_json(&mut json);
+        };
+        if let Some(id) = &self.part.answers {
+            field("toolCallId", id);
+        }
+        if let Some(reasoning) = &self.part.reasoning {
+            field("reasoningContent", reasoning);
+        }
+        if let Some(timestamp) = &self.timestamp {
+            field("timestamp", timestamp);
+        }
+        if self.part.is_error {
+            json.push_str(",\"isError\":true");
+        }
+        json.push('}');
+        let weight = AtomicU32::new(0);
+        Message {
+            json: json.into(),
+            role: self.role,
+            content,
+            tools: self.part.boxed(),
+            weight,
+        }
+    }
+}
+
+/// Appends `calls` as a JSON array of `{ id, name, input }`.
+pub fn push_tool_calls(calls: &[ToolCall], out: &mut String) {
+    out.push('[');
+    for (n, call) in calls.iter().enumerate() {
+        out.push_str(if n == 0 { "{\"id\":" } else { ",{\"id\":" });
+        call.id.push_json(out);
+        out.push_str(",\"name\":");
+        call.name.push_json(out);
+        out.push_str(",\"input\":");
+        out.push_str(&call.input);
+        out.push('}');
+    }
+    out.push(']');
+}
+
+/// A message that does not have the documented shape.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {problem}")]
+pub struct InvalidMessage {
+    pub field: String,
+    pub problem: String,
+}
+
+impl InvalidMessage {
+    fn new(field: &str, problem: &str) -> Self {
+        Self {
+            field: field.to_owned(),
+            problem: problem.to_owned(),
+        }
+    }
+
+    fn field(field: &str, expected: &str, got: Option<&RawValue>) -> Self {
+        let got = got.map_or_else(|| "nothing".to_owned(), |raw| excerpt(raw.get()));
+        Self::new(field, &format!("expected {expected}, got {got}"))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
+struct Fields<'a> {
+    role: Option<&'a RawValue>,
+    content: Option<&'a RawValue>,
+    tool_calls: Option<&'a RawValue>,
+    tool_call_id: Option<&'a RawValue>,
+    is_error: Option<&'a RawValue>,
+    reasoning_content: Option<&'a RawValue>,
+}
+
+fn given(raw: Option<&RawValue>) -> Option<&RawValue> {
+    raw.filter(|raw| raw.get() != "null")
+}
+
+fn text_field(name: &str, raw: Option<&RawValue>) -> Result<Option<Text>, InvalidMessage> {
+    let read = |raw: &RawValue| {
+        Text::from_json(raw.get()).ok_or_else(|| InvalidMessage::field(name, "a string", Some(raw)))
+    };
+    given(raw).map(read).transpose()
+}
+
+/// Where the inside of the literal `raw`, which is a part of `json`, lies in it.
+fn span_inside(json: &str, raw: &str) -> Option<(u32, u32)> {
+    let start = (raw.as_ptr() as usize).checked_sub(json.as_ptr() as usize)? + 1;
+    Some((
+        u32::try_from(start).ok()?,
+        u32::try_from(start + raw.len() - 2).ok()?,
+    ))
+}
+
+fn narrow(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_keeps_what_it_does_not_know() {
+        let json = r#"{"x":{"__proto__":1},"role":"assistant","content":"a\"é","toolCalls":[{"id":"c","name":"f","input":{"n":1e400}}],"reasoningContent":"r"}"#;
+        let message = Message::parse(json).unwrap();
+        assert_eq!(message.json(), json);
+        assert_eq!(message.role(), Role::Assistant);
+        assert_eq!(message.content(), Text::from("a\"é"));
+        assert_eq!(&*message.tool_calls()[0].input, r#"{"n":1e400}"#);
+        assert_eq!(message.reasoning_content(), Some(&Text::from("r")));
+    }
+
+    #[test]
+    fn a_built_message_reads_back_as_itself() {
+        let built = MessageBuilder::new(Role::Tool, Text::from("x\ny"))
+            .tool_call_id(Text::from("c1"))
+            .is_error(true)
+            .timestamp(Text::from("2026-01-01T00:00:00.000Z"))
+            .build();
+        let read = Message::parse(built.json()).unwrap();
+        assert_eq!((read.role(), read.content()), (Role::Tool, built.content()));
+        assert_eq!(read.tool_call_id(), built.tool_call_id());
+        assert!(read.is_error());
+    }
+
+    #[test]
+    fn a_wrong_message_is_refused_by_the_name_of_its_field() {
+        for (json, field) in [
+            (r#"{"content":""}"#, "role"),
+            (r#"{"role":"bot","content":""}"#, "role"),
+            (r#"{"role":"user","content":null}"#, "content"),
+            (r#"{"role":"user"}"#, "content"),
+            (
+                r#"{"role":"tool","content":"","toolCallId":7}"#,
+                "toolCallId",
+            ),
+            (
+                r#"{"role":"assistant","content":"","toolCalls":[{"name":"f","input":{}}]}"#,
+                "toolCalls",
+            ),
+            ("[]", "message"),
+        ] {
+            assert_eq!(Message::parse(json).unwrap_err().field, field, "{json}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What is known about a session besides its messages.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::{Json, Text};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Standard,
+    Main,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Active,
+    Archived,
+}
+
+/// `SessionMeta` of the public API, keys in its order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionMeta {
+    pub id: Text,
+    pub label: Text,
+    pub role: Kind,
+    pub status: Status,
+    #[serde(default)]
+    pub tags: Vec<Text>,
+    #[serde(default = "empty_object")]
+    pub metadata: Json,
+    pub created_at: Text,
+    pub updated_at: Text,
+}
+
+/// A place in the forest of sessions; a root has no parent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TopologyNode {
+    pub id: Text,
+    pub parent_id: Option<Text>,
+    pub label: Text,
+}
+
+/// What the reflection layer reads of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionDigest {
+    pub id: Text,
+    pub label: Text,
+    pub status: Status,
+    pub memory: Option<Text>,
+    pub insight: Option<Text>,
+}
+
+/// `ChildL2Summary` of the public API: an active standard session that has a memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChildL2Summary {
+    pub session_id: Text,
+    pub label: Text,
+    pub l2: Text,
+}
+
+/// `SessionFilter` of the public API: a session passes when every given field holds; all `tags` must be present.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionFilter {
+    pub status: Option<Status>,
+    pub role: Option<Kind>,
+    pub tags: Option<Vec<Text>>,
+}
+
+#[must_use]
+pub fn empty_object() -> Json {
+    Json::from_trusted("{}")
+}

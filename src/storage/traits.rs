@@ -1,0 +1,152 @@
+//! What a storage is to the core.
+//!
+//! Reading is by method, writing is by [`Write`]: whoever changes anything (a turn, a new session, a fork, one
+//! `putInsight` from JavaScript) says the whole change as a list, and a storage applies a list or none of it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::Result,
+    message::{Message, Role},
+    meta::{ChildL2Summary, SessionDigest, SessionFilter, SessionMeta, TopologyNode},
+    text::{Json, Text},
+};
+
+/// One change. The names are those of the public storage interface.
+#[derive(Debug, Clone)]
+pub enum Write {
+    PutSession(SessionMeta),
+    PutSystemPrompt {
+        id: Text,
+        content: Text,
+    },
+    AppendRecord {
+        id: Text,
+        record: Message,
+    },
+    /// Keeps the newest `keep_recent` records and drops the compression cache if any record went.
+    TrimRecords {
+        id: Text,
+        keep_recent: u64,
+    },
+    PutInsight {
+        id: Text,
+        content: Text,
+    },
+    ClearInsight {
+        id: Text,
+    },
+    /// Clears the insight if it is still `content`.
+    ClearInsightIf {
+        id: Text,
+        content: Text,
+    },
+    PutMemory {
+        id: Text,
+        content: Text,
+    },
+    PutNode(TopologyNode),
+    RemoveNode {
+        id: Text,
+    },
+    PutGlobal {
+        key: Text,
+        value: Json,
+    },
+    PutCompressionCache {
+        id: Text,
+        cache: CompressionCache,
+    },
+    /// Removes the session and everything kept under its id: records, slots, cache, topology node.
+    DeleteSession {
+        id: Text,
+    },
+}
+
+/// `ListRecordsOptions`: role first, then offset, then limit, from the oldest; or the newest `last`, in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ListRecords {
+    pub role: Option<Role>,
+    pub offset: Option<u64>,
+    pub limit: Option<u64>,
+    /// The newest `last` of those that pass `role`; with it, `offset` and `limit` are not given.
+    pub last: Option<u64>,
+}
+
+/// A summary of the oldest `compressed_count` raw records.
+///
+/// `fingerprint` ties it to them. A native storage writes and checks its own: the per-session sequence numbers
+/// of the first and the last covered record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompressionCache {
+    pub summary: Text,
+    pub compressed_count: u64,
+    pub fingerprint: Text,
+}
+
+/// Which one-message slot a turn reads: a session its insight, a main session its synthesis (the memory slot).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slot {
+    Insight,
+    Memory,
+}
+
+/// Everything that a turn reads, from one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    pub system_prompt: Option<Text>,
+    pub slot: Option<Text>,
+    /// The records after those that `cache` covers; all of them where `cache` is `None`.
+    pub records: Arc<Vec<Message>>,
+    /// Only a cache that is right for the records as they now are.
+    pub cache: Option<CompressionCache>,
+}
+
+/// Reads and writes of a storage or of a transaction on it.
+///
+/// Slots and records of an id without a session row are kept like any others. Text that was never put is `None`.
+#[async_trait]
+pub trait Store: Send + Sync {
+    async fn get_session(&self, id: &Text) -> Result<Option<SessionMeta>>;
+    async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>>;
+    async fn list_records(&self, id: &Text, options: &ListRecords) -> Result<Arc<Vec<Message>>>;
+    async fn get_system_prompt(&self, id: &Text) -> Result<Option<Text>>;
+    async fn get_insight(&self, id: &Text) -> Result<Option<Text>>;
+    async fn get_memory(&self, id: &Text) -> Result<Option<Text>>;
+    async fn get_all_session_l2s(&self) -> Result<Vec<ChildL2Summary>>;
+    /// Memory and insight of every session, oldest first; one read.
+    async fn list_session_digests(&self, filter: &SessionFilter) -> Result<Vec<SessionDigest>>;
+    async fn get_node(&self, id: &Text) -> Result<Option<TopologyNode>>;
+    /// The nodes under `parent_id`, or the roots; in the order they were put first.
+    async fn get_children(&self, parent_id: Option<&Text>) -> Result<Vec<TopologyNode>>;
+    async fn get_global(&self, key: &Text) -> Result<Option<Json>>;
+    async fn get_compression_cache(&self, id: &Text) -> Result<Option<CompressionCache>>;
+
+    /// Applies all of `writes`, in order, or none.
+    async fn apply(&self, writes: Vec<Write>) -> Result<()>;
+}
+
+/// A native storage.
+#[async_trait]
+pub trait Storage: Store {
+    /// What a turn of session `id` reads, in one go and from one moment.
+    async fn load(&self, id: &Text, slot: Slot) -> Result<Loaded>;
+
+    /// Opens a transaction; waits while another one is open that would conflict. Dropping it rolls it back.
+    async fn begin(&self) -> Result<Box<dyn Transaction>>;
+
+    /// Ends the storage's threads and connections; later calls fail with `StorageCode::Closed`. Closing twice is fine.
+    async fn close(&self) -> Result<()>;
+}
+
+/// An open transaction: it reads its own writes, others see them after `commit`.
+#[async_trait]
+pub trait Transaction: Store {
+    async fn commit(self: Box<Self>) -> Result<()>;
+    async fn rollback(self: Box<Self>) -> Result<()>;
+}

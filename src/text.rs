@@ -1,0 +1,416 @@
+//! Text and JSON that come from JavaScript and must go back unchanged.
+//!
+//! JavaScript strings are UTF-16 and may hold a NUL or half a surrogate pair, which neither `String`
+//! nor PostgreSQL can. [`Text`] keeps such a string as the inside of its JSON literal, exactly as
+//! `JSON.stringify` writes it: always valid UTF-8, never lossy, ready to be copied into a request body,
+//! a database column or a reply to JavaScript. [`Json`] is any JSON value, kept as the text it came in,
+//! so that key order, number text and keys such as `__proto__` survive.
+
+use std::{fmt, ops::Deref, sync::Arc};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::value::RawValue;
+
+/// A JavaScript string, held as the inside of its JSON string literal.
+///
+/// Two texts are equal exactly when the JavaScript strings are.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Text(Arc<str>);
+
+impl Text {
+    /// The text between the quotes of the JSON literal.
+    #[must_use]
+    pub fn escaped(&self) -> &str {
+        &self.0
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Reads JavaScript's own form of a string.
+    #[must_use]
+    pub fn from_utf16(units: &[u16]) -> Self {
+        let mut out = String::with_capacity(units.len() + units.len() / 8);
+        for decoded in char::decode_utf16(units.iter().copied()) {
+            match decoded {
+                Ok(c) => push_char(&mut out, c),
+                Err(lone) => push_unit(&mut out, lone.unpaired_surrogate()),
+            }
+        }
+        Self(out.into())
+    }
+
+    /// Reads a JSON string literal, quotes included; `None` where `literal` is not one.
+    #[must_use]
+    pub fn from_json(literal: &str) -> Option<Self> {
+        let inside = literal.strip_prefix('"')?.strip_suffix('"')?;
+        if inside.contains('\\') {
+            canonical(inside).map(|text| Self(text.into()))
+        } else {
+            Some(Self(inside.into()))
+        }
+    }
+
+    /// Takes what already is the inside of a literal written by `JSON.stringify` or by this type.
+    #[must_use]
+    pub fn from_escaped(inside: &str) -> Self {
+        Self(inside.into())
+    }
+
+    /// The string with what Unicode cannot hold (half a surrogate pair) replaced by U+FFFD: for messages to people.
+    #[must_use]
+    pub fn to_plain(&self) -> String {
+        unescape(&self.0, |out, _| out.push('\u{fffd}'))
+    }
+
+    /// JavaScript's own form of the string.
+    #[must_use]
+    pub fn to_utf16(&self) -> Vec<u16> {
+        let mut units = Vec::with_capacity(self.0.len());
+        let mut rest: &str = &self.0;
+        while let Some(at) = rest.find('\\') {
+            let (plain, escape) = rest.split_at(at);
+            units.extend(plain.encode_utf16());
+            let (unit, after) = read_escape(escape).unwrap_or((0xfffd, ""));
+            units.push(unit);
+            rest = after;
+        }
+        units.extend(rest.encode_utf16());
+        units
+    }
+
+    /// Appends the JSON literal, quotes included.
+    pub fn push_json(&self, out: &mut String) {
+        out.push('"');
+        out.push_str(&self.0);
+        out.push('"');
+    }
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self("".into())
+    }
+}
+
+impl From<&str> for Text {
+    fn from(plain: &str) -> Self {
+        if plain.bytes().any(needs_escape) {
+            let mut out = String::with_capacity(plain.len() + 16);
+            plain.chars().for_each(|c| push_char(&mut out, c));
+            Self(out.into())
+        } else {
+            Self(plain.into())
+        }
+    }
+}
+
+impl From<String> for Text {
+    fn from(plain: String) -> Self {
+        Self::from(plain.as_str())
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_plain())
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.0)
+    }
+}
+
+impl Serialize for Text {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let literal = format!("\"{}\"", self.0);
+        RawValue::from_string(literal)
+            .map_err(serde::ser::Error::custom)?
+            .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        Self::from_json(raw).ok_or_else(|| {
+            D::Error::custom(format_args!("expected a string, got {}", excerpt(raw)))
+        })
+    }
+}
+
+/// Joins pieces of one string; a surrogate pair that was cut between two pieces is put together again.
+#[derive(Debug, Clone, Default)]
+pub struct TextBuilder(String);
+
+impl TextBuilder {
+    pub fn push(&mut self, piece: &Text) {
+        let high = self
+            .0
+            .len()
+            .checked_sub(6)
+            .and_then(|at| self.0.split_at_checked(at))
+            .and_then(|(before, last)| {
+                let backslashes = before
+                    .bytes()
+                    .rev()
+                    .take_while(|&byte| byte == b'\\')
+                    .count();
+                backslashes
+                    .is_multiple_of(2)
+                    .then(|| lone_unit(last))
+                    .flatten()
+            });
+        let low = piece.0.get(..6).and_then(lone_unit);
+        if let (Some(high @ 0xd800..=0xdbff), Some(low @ 0xdc00..=0xdfff)) = (high, low)
+            && let Some(Ok(c)) = char::decode_utf16([high, low]).next()
+        {
+            self.0.truncate(self.0.len() - 6);
+            self.0.push(c);
+            self.0.push_str(piece.0.get(6..).unwrap_or_default());
+        } else {
+            self.0.push_str(&piece.0);
+        }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    #[must_use]
+    pub fn finish(self) -> Text {
+        Text(self.0.into())
+    }
+}
+
+/// A JSON value as the text it came in.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Json(Arc<str>);
+
+impl Json {
+    /// Checks that `text` is one JSON value.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str::<&RawValue>(text).map(|raw| Self(raw.get().into()))
+    }
+
+    /// Takes text that is known to be one JSON value: written by `JSON.stringify` or by this crate.
+    #[must_use]
+    pub fn from_trusted(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        self.0.starts_with('{')
+    }
+}
+
+impl Deref for Json {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        RawValue::from_string(self.0.to_string())
+            .map_err(serde::ser::Error::custom)?
+            .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(|raw| Self(raw.get().into()))
+    }
+}
+
+/// The start of a value, for an error message.
+#[must_use]
+pub fn excerpt(raw: &str) -> String {
+    let mut end = raw.len().min(60);
+    while !raw.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut text = raw.get(..end).unwrap_or_default().to_owned();
+    if end < raw.len() {
+        text.push('…');
+    }
+    text
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+fn push_char(out: &mut String, c: char) {
+    match c {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        '\u{8}' => out.push_str("\\b"),
+        '\u{c}' => out.push_str("\\f"),
+        c if c < ' ' => push_unit(out, c as u16),
+        c => out.push(c),
+    }
+}
+
+fn push_unit(out: &mut String, unit: u16) {
+    use fmt::Write as _;
+    let _ = write!(out, "\\u{unit:04x}");
+}
+
+/// Reads the escape at the start of `text`: its UTF-16 unit and what follows it.
+fn read_escape(text: &str) -> Option<(u16, &str)> {
+    let unit = match text.as_bytes().get(1)? {
+        b'u' => {
+            return Some((
+                u16::from_str_radix(text.get(2..6)?, 16).ok()?,
+                text.get(6..)?,
+            ));
+        }
+        b'n' => 0x0a,
+        b'r' => 0x0d,
+        b't' => 0x09,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        byte @ (b'"' | b'\\' | b'/') => u16::from(*byte),
+        _ => return None,
+    };
+    Some((unit, text.get(2..)?))
+}
+
+/// The unit of a text that is one `\uXXXX` escape of half a surrogate pair.
+fn lone_unit(text: &str) -> Option<u16> {
+    if !text.starts_with("\\ud") {
+        return None;
+    }
+    read_escape(text)
+        .map(|(unit, _)| unit)
+        .filter(|unit| (0xd800..=0xdfff).contains(unit))
+}
+
+fn canonical(inside: &str) -> Option<String> {
+    let mut valid = true;
+    let text = walk(inside, &mut valid, push_char, push_unit);
+    valid.then_some(text)
+}
+
+fn unescape(inside: &str, lone: impl FnMut(&mut String, u16)) -> String {
+    walk(inside, &mut true, String::push, lone)
+}
+
+fn walk(
+    inside: &str,
+    valid: &mut bool,
+    mut on_char: impl FnMut(&mut String, char),
+    mut on_lone: impl FnMut(&mut String, u16),
+) -> String {
+    let mut out = String::with_capacity(inside.len());
+    let mut rest = inside;
+    while let Some(at) = rest.find('\\') {
+        let (plain, escape) = rest.split_at(at);
+        out.push_str(plain);
+        let Some((unit, after)) = read_escape(escape) else {
+            *valid = false;
+            return out;
+        };
+        rest = after;
+        if let Some(c) = char::from_u32(u32::from(unit)) {
+            on_char(&mut out, c);
+            continue;
+        }
+        let low = after
+            .starts_with("\\u")
+            .then(|| read_escape(after))
+            .flatten();
+        match low
+            .and_then(|(low, after)| Some((char::decode_utf16([unit, low]).next()?.ok()?, after)))
+        {
+            Some((c, after)) => {
+                on_char(&mut out, c);
+                rest = after;
+            }
+            None => on_lone(&mut out, unit),
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_written_as_json_stringify_writes_it() {
+        let cases: [(&[u16], &str); 5] = [
+            (&[0x61, 0x22, 0x5c, 0x0a, 0x00], "a\\\"\\\\\\n\\u0000"),
+            (&[0xd83c, 0xdf89], "🎉"),
+            (&[0xdf89, 0xd83c, 0x61], "\\udf89\\ud83ca"),
+            (&[0x7f, 0x2028, 0x2f], "\u{7f}\u{2028}/"),
+            (&[], ""),
+        ];
+        for (units, escaped) in cases {
+            let text = Text::from_utf16(units);
+            assert_eq!(text.escaped(), escaped);
+            assert_eq!(text.to_utf16(), units);
+        }
+    }
+
+    #[test]
+    fn a_foreign_literal_becomes_the_canonical_one() {
+        let read = |literal| Text::from_json(literal).map(|text| text.escaped().to_owned());
+        assert_eq!(
+            read(r#""\u65e5\/\u000a\uD83C\uDF89""#),
+            Some("日/\\n🎉".into())
+        );
+        assert_eq!(read(r#""\uD83Cx""#), Some("\\ud83cx".into()));
+        assert_eq!(read(r#""\x""#), None);
+        assert_eq!(read("null"), None);
+    }
+
+    #[test]
+    fn a_pair_cut_between_two_pieces_is_one_character_again() {
+        let mut builder = TextBuilder::default();
+        builder.push(&Text::from_utf16(&[0x61, 0xd83c]));
+        builder.push(&Text::from_utf16(&[0xdf89, 0x62]));
+        assert_eq!(builder.finish(), Text::from("a🎉b"));
+    }
+
+    #[test]
+    fn an_escaped_backslash_before_a_lone_looking_text_is_left_alone() {
+        let mut builder = TextBuilder::default();
+        builder.push(&Text::from("\\ud83c"));
+        builder.push(&Text::from_utf16(&[0xdf89]));
+        assert_eq!(
+            builder.finish().to_utf16(),
+            [Text::from("\\ud83c").to_utf16(), vec![0xdf89]].concat()
+        );
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_utf16_survives(units: Vec<u16>) {
+            let text = Text::from_utf16(&units);
+            proptest::prop_assert_eq!(text.to_utf16(), units);
+            let literal = format!("\"{}\"", text.escaped());
+            proptest::prop_assert_eq!(Text::from_json(&literal), Some(text));
+        }
+    }
+}
