@@ -1,5 +1,11 @@
 //! Where conversations are kept.
+//!
+//! - [`traits`]: what a storage must do; [`limit`]: how long a transaction may stay open
+//! - [`memory`]: as long as the process lasts
 
+pub mod limit;
+pub mod memory;
 pub mod traits;
 
+pub use memory::InMemoryStorage;
 pub use traits::{CompressionCache, ListRecords, Loaded, Slot, Storage, Store, Transaction, Write};

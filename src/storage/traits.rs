@@ -18,6 +18,7 @@ use crate::{
 /// One change. The names are those of the public storage interface.
 #[derive(Debug, Clone)]
 pub enum Write {
+    /// A session that is there already keeps its place in lists, its records and its slots.
     PutSession(SessionMeta),
     PutSystemPrompt {
         id: Text,
@@ -28,6 +29,7 @@ pub enum Write {
         record: Message,
     },
     /// Keeps the newest `keep_recent` records and drops the compression cache if any record went.
+    /// A list that appends and then trims counts what it has just appended.
     TrimRecords {
         id: Text,
         keep_recent: u64,
@@ -48,7 +50,9 @@ pub enum Write {
         id: Text,
         content: Text,
     },
+    /// A node that is there already keeps its place among the nodes put earlier and later. A parent need not exist.
     PutNode(TopologyNode),
+    /// Removes the node alone: what was under it keeps its `parent_id`.
     RemoveNode {
         id: Text,
     },
@@ -56,11 +60,13 @@ pub enum Write {
         key: Text,
         value: Json,
     },
+    /// Keeps the cache as it is; an empty `fingerprint` stands for that of the records as they are at this write.
     PutCompressionCache {
         id: Text,
         cache: CompressionCache,
     },
-    /// Removes the session and everything kept under its id: records, slots, cache, topology node.
+    /// Removes the session and everything kept under its id: records, slots, cache, topology node (as [`Write::RemoveNode`]).
+    /// What is put under the id later begins a new history.
     DeleteSession {
         id: Text,
     },
@@ -73,14 +79,17 @@ pub struct ListRecords {
     pub role: Option<Role>,
     pub offset: Option<u64>,
     pub limit: Option<u64>,
-    /// The newest `last` of those that pass `role`; with it, `offset` and `limit` are not given.
+    /// The newest `last` of those that pass `role`; with it, `offset` and `limit` do not count.
     pub last: Option<u64>,
 }
 
 /// A summary of the oldest `compressed_count` raw records.
 ///
-/// `fingerprint` ties it to them. A native storage writes and checks its own: the per-session sequence numbers
-/// of the first and the last covered record.
+/// `fingerprint` ties it to them. A native storage names a state of a history by two numbers, `history.revision`: the
+/// history (an id that was deleted and comes back begins another one) and how often records of it were removed or
+/// altered. Appending changes neither, so a cache is right exactly as long as the fingerprint is still that of the
+/// session. Whoever counted records of a [`Loaded`] writes the cache with [`Loaded::fingerprint`]: if records went in
+/// between, the cache is kept but never used. So is one whose fingerprint was made elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompressionCache {
@@ -105,6 +114,8 @@ pub struct Loaded {
     pub records: Arc<Vec<Message>>,
     /// Only a cache that is right for the records as they now are.
     pub cache: Option<CompressionCache>,
+    /// What a cache made from these records carries.
+    pub fingerprint: Text,
 }
 
 /// Reads and writes of a storage or of a transaction on it.
@@ -113,18 +124,21 @@ pub struct Loaded {
 #[async_trait]
 pub trait Store: Send + Sync {
     async fn get_session(&self, id: &Text) -> Result<Option<SessionMeta>>;
+    /// In the order they were put first.
     async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>>;
     async fn list_records(&self, id: &Text, options: &ListRecords) -> Result<Arc<Vec<Message>>>;
     async fn get_system_prompt(&self, id: &Text) -> Result<Option<Text>>;
     async fn get_insight(&self, id: &Text) -> Result<Option<Text>>;
     async fn get_memory(&self, id: &Text) -> Result<Option<Text>>;
+    /// Active standard sessions with a memory, in the order they were put first.
     async fn get_all_session_l2s(&self) -> Result<Vec<ChildL2Summary>>;
-    /// Memory and insight of every session, oldest first; one read.
+    /// Memory and insight of every session that passes, in the order they were put first; one read.
     async fn list_session_digests(&self, filter: &SessionFilter) -> Result<Vec<SessionDigest>>;
     async fn get_node(&self, id: &Text) -> Result<Option<TopologyNode>>;
     /// The nodes under `parent_id`, or the roots; in the order they were put first.
     async fn get_children(&self, parent_id: Option<&Text>) -> Result<Vec<TopologyNode>>;
     async fn get_global(&self, key: &Text) -> Result<Option<Json>>;
+    /// The cache as it was put, whether or not it is still right.
     async fn get_compression_cache(&self, id: &Text) -> Result<Option<CompressionCache>>;
 
     /// Applies all of `writes`, in order, or none.
@@ -138,6 +152,9 @@ pub trait Storage: Store {
     async fn load(&self, id: &Text, slot: Slot) -> Result<Loaded>;
 
     /// Opens a transaction; waits while another one is open that would conflict. Dropping it rolls it back.
+    ///
+    /// Meanwhile reads of the storage see what was committed, and its writes wait. A transaction that is open for longer
+    /// than the storage's limit is rolled back; its later calls fail with `StorageCode::Transaction`.
     async fn begin(&self) -> Result<Box<dyn Transaction>>;
 
     /// Ends the storage's threads and connections; later calls fail with `StorageCode::Closed`. Closing twice is fine.

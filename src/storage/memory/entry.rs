@@ -1,0 +1,134 @@
+//! What is kept under one session id.
+
+use std::sync::Arc;
+
+use crate::{
+    message::{Message, Role},
+    meta::SessionMeta,
+    storage::{CompressionCache, ListRecords, Loaded, Slot},
+    text::Text,
+};
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Entry {
+    /// `None` while only slots or records were put. The number is the session's place in lists.
+    pub(super) meta: Option<(u64, SessionMeta)>,
+    pub(super) system_prompt: Option<Text>,
+    pub(super) insight: Option<Text>,
+    pub(super) memory: Option<Text>,
+    pub(super) cache: Option<CompressionCache>,
+    records: Arc<Vec<Message>>,
+    history: u64,
+    revision: u64,
+}
+
+impl Entry {
+    pub(super) fn new(history: u64) -> Self {
+        Self {
+            history,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn fingerprint(&self) -> Text {
+        Text::from(format!("{}.{}", self.history, self.revision))
+    }
+
+    /// Copies the list only while somebody holds it. Grows by an eighth, not twofold: a record costs little more
+    /// than its text.
+    pub(super) fn append(&mut self, record: Message) {
+        let room = self.records.len() / 8 + 4;
+        if Arc::get_mut(&mut self.records).is_none() {
+            let mut copy = Vec::with_capacity(self.records.len() + room);
+            copy.extend_from_slice(&self.records);
+            self.records = Arc::new(copy);
+        }
+        let records = Arc::make_mut(&mut self.records);
+        if records.len() == records.capacity() {
+            records.reserve_exact(room);
+        }
+        records.push(record);
+    }
+
+    pub(super) fn trim(&mut self, keep_recent: u64) {
+        let keep = clamp(keep_recent);
+        let gone = self.records.len().saturating_sub(keep);
+        if gone == 0 {
+            return;
+        }
+        self.revision += 1;
+        self.cache = None;
+        self.records = Arc::new(self.records.iter().skip(gone).cloned().collect());
+    }
+
+    pub(super) fn put_cache(&mut self, mut cache: CompressionCache) {
+        if cache.fingerprint.is_empty() {
+            cache.fingerprint = self.fingerprint();
+        }
+        self.cache = Some(cache);
+    }
+
+    pub(super) fn list(&self, options: &ListRecords) -> Arc<Vec<Message>> {
+        if *options == ListRecords::default() {
+            return self.records.clone();
+        }
+        let passes = |message: &&Message| options.role.is_none_or(|role| role == message.role());
+        let (skip, take) = match options.last {
+            Some(last) => {
+                let passing = self.count(options.role);
+                (passing.saturating_sub(clamp(last)), usize::MAX)
+            }
+            None => (
+                clamp(options.offset.unwrap_or(0)),
+                clamp(options.limit.unwrap_or(u64::MAX)),
+            ),
+        };
+        Arc::new(
+            self.records
+                .iter()
+                .filter(passes)
+                .skip(skip)
+                .take(take)
+                .cloned()
+                .collect(),
+        )
+    }
+
+    pub(super) fn load(&self, slot: Slot) -> Loaded {
+        let fingerprint = self.fingerprint();
+        let cache = self.cache.as_ref().filter(|cache| {
+            cache.fingerprint == fingerprint
+                && (1..=self.records.len()).contains(&clamp(cache.compressed_count))
+        });
+        let records = match cache {
+            None => self.records.clone(),
+            Some(cache) => Arc::new(
+                self.records
+                    .iter()
+                    .skip(clamp(cache.compressed_count))
+                    .cloned()
+                    .collect(),
+            ),
+        };
+        Loaded {
+            system_prompt: self.system_prompt.clone(),
+            slot: match slot {
+                Slot::Insight => self.insight.clone(),
+                Slot::Memory => self.memory.clone(),
+            },
+            records,
+            cache: cache.cloned(),
+            fingerprint,
+        }
+    }
+
+    fn count(&self, role: Option<Role>) -> usize {
+        role.map_or(self.records.len(), |role| {
+            self.records.iter().filter(|r| r.role() == role).count()
+        })
+    }
+}
+
+fn clamp(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
