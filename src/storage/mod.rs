@@ -2,7 +2,11 @@
 //!
 //! - [`traits`]: what a storage must do; [`limit`]: how long a transaction may stay open
 //! - [`memory`]: as long as the process lasts
+//! - `conformance`: one suite that all of them pass
 
+mod check;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 pub mod limit;
 pub mod memory;
 pub mod traits;

@@ -26,7 +26,7 @@ use crate::{
     message::Message,
     meta::{ChildL2Summary, SessionDigest, SessionFilter, SessionMeta, TopologyNode},
     storage::{
-        CompressionCache, ListRecords, Loaded, Slot, Storage, Store, Transaction, Write,
+        CompressionCache, ListRecords, Loaded, Slot, Storage, Store, Transaction, Write, check,
         limit::{self, DEFAULT_TRANSACTION_TIMEOUT},
     },
     text::{Json, Text},
@@ -175,6 +175,7 @@ impl Storage for InMemoryStorage {
 
     async fn close(&self) -> Result<()> {
         *self.shared.lock() = None;
+        self.shared.gate.end();
         Ok(())
     }
 }
@@ -185,6 +186,7 @@ impl InMemoryStorage {
     }
 
     async fn write(&self, writes: Vec<Write>) -> Result<()> {
+        check::writes(&writes)?;
         let _turn = self.shared.gate.enter().await;
         self.shared.write(|state| state.apply(writes))
     }

@@ -6,9 +6,15 @@ use super::InMemoryStorage;
 use crate::{
     error::StorageCode,
     message::{Message, MessageBuilder, Role},
-    storage::{ListRecords, Slot, Storage as _, Store as _, Write},
+    storage::{ListRecords, Slot, Storage, Store as _, Write},
     text::Text,
 };
+
+async fn open() -> Arc<dyn Storage> {
+    Arc::new(InMemoryStorage::new())
+}
+
+crate::storage_conformance!(open);
 
 fn record(content: &str) -> Message {
     MessageBuilder::new(Role::User, Text::from(content)).build()

@@ -20,7 +20,7 @@ use crate::{
     error::{Error, Result, StorageCode, StorageError},
     message::Message,
     meta::{ChildL2Summary, SessionDigest, SessionFilter, SessionMeta, TopologyNode},
-    storage::{CompressionCache, ListRecords, Store, Transaction, Write, limit::Deadline},
+    storage::{CompressionCache, ListRecords, Store, Transaction, Write, check, limit::Deadline},
     text::{Json, Text},
 };
 
@@ -90,6 +90,14 @@ impl Gate {
         }
     }
 
+    /// Ends the transaction that is open, so that those who wait learn that the storage was closed.
+    pub(super) fn end(&self) {
+        let open = guard(&self.open).take();
+        if let Some((_, draft)) = open {
+            *guard(&draft) = Draft::Ended;
+        }
+    }
+
     /// Another transaction may have begun since `draft` lost its turn.
     fn forget(&self, draft: &Arc<Mutex<Draft>>) {
         drop(guard(&self.open).take_if(|(_, open)| Arc::ptr_eq(open, draft)));
@@ -139,6 +147,7 @@ impl MemoryTransaction {
 
     #[expect(clippy::unused_async, reason = "the shape that `impl_store` asks for")]
     async fn write(&self, writes: Vec<Write>) -> Result<()> {
+        check::writes(&writes)?;
         self.with(|state| state.apply(writes))
     }
 }
