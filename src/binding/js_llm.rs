@@ -1,0 +1,153 @@
+//! An adapter written in JavaScript.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+
+use super::{
+    bridge::{Ask, Inner},
+    text::FromJs,
+};
+use crate::{
+    context::Part,
+    error::{Error, Result},
+    llm::{Chunk, Completion, ToolCallDelta, Usage, tool_calls::Joiner},
+    message::ToolCall,
+    session::{Model, PieceSink, Prompt, Tools},
+    text::{Json, Text},
+};
+
+pub(super) struct JsModel {
+    pub(super) bridge: Arc<Inner>,
+    pub(super) operation: u32,
+    pub(super) window_tokens: u64,
+    pub(super) identity: u64,
+}
+
+/// What the facade makes of an answer, or of all chunks of a stream.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    content: Option<Text>,
+    #[serde(default)]
+    tool_calls: Vec<AnswerCall>,
+    /// Given by a stream in place of `tool_calls`: every fragment, in order.
+    #[serde(default)]
+    tool_call_deltas: Vec<ToolCallDelta>,
+    #[serde(default)]
+    usage: Option<AnswerUsage>,
+    #[serde(default)]
+    finish_reason: Option<Text>,
+    #[serde(default)]
+    reasoning_content: Option<Text>,
+}
+
+#[derive(Deserialize)]
+struct AnswerCall {
+    #[serde(default)]
+    id: Option<Text>,
+    name: Text,
+    #[serde(default)]
+    input: Option<Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[derive(Default)]
+struct AnswerUsage {
+    prompt_tokens: Option<f64>,
+    completion_tokens: Option<f64>,
+    cached_prompt_tokens: Option<f64>,
+}
+
+#[async_trait]
+impl Model for JsModel {
+    fn window_tokens(&self) -> u64 {
+        self.window_tokens
+    }
+
+    fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    async fn generate(&self, prompt: &Prompt, tools: &Tools, pieces: Option<PieceSink>) -> Result<Completion> {
+        let mut payload = String::from("{\"parts\":");
+        push_parts(prompt, &mut payload);
+        payload.push_str(if pieces.is_some() { ",\"stream\":true" } else { ",\"stream\":false" });
+        payload.push_str(if tools.json.is_empty() { ",\"tools\":false}" } else { ",\"tools\":true}" });
+        let answer: FromJs = self.bridge.ask(self.operation, Ask::Generate, payload).await?;
+        let answer: Answer = serde_json::from_str(&answer.into_json())
+            .map_err(|error| Error::InvalidArgument(format!("llm answered the wrong shape: {error}")))?;
+        answer.into_completion()
+    }
+}
+
+impl Answer {
+    fn into_completion(self) -> Result<Completion> {
+        let tool_calls = if self.tool_call_deltas.is_empty() {
+            let calls = self.tool_calls.into_iter().map(|call| ToolCall {
+                id: call.id.unwrap_or_default(),
+                name: call.name,
+                input: call.input.filter(|input| input.is_object()).unwrap_or_else(crate::meta::empty_object),
+            });
+            calls.collect()
+        } else {
+            let mut joiner = Joiner::default();
+            joiner.push(Chunk {
+                tool_call_deltas: self.tool_call_deltas,
+                finish_reason: self.finish_reason.clone(),
+                ..Chunk::default()
+            });
+            joiner.finish()?.tool_calls
+        };
+        Ok(Completion {
+            content: self.content,
+            tool_calls,
+            usage: self.usage.map(|usage| Usage {
+                prompt_tokens: usage.prompt_tokens.unwrap_or_default(),
+                completion_tokens: usage.completion_tokens.unwrap_or_default(),
+                cached_prompt_tokens: usage.cached_prompt_tokens,
+            }),
+            finish_reason: self.finish_reason,
+            reasoning_content: self.reasoning_content,
+        })
+    }
+}
+
+/// The parts of a prompt as the facade resolves them: a string is a system message, an object a message as it
+/// is, `[start, end]` a range of the records that the facade holds itself.
+pub(super) fn push_parts(prompt: &Prompt, out: &mut String) {
+    let mut separator = '[';
+    let mut next = |out: &mut String| out.push(std::mem::replace(&mut separator, ','));
+    for part in &prompt.parts {
+        match part {
+            Part::System(text) => {
+                next(out);
+                text.push_json(out);
+            }
+            Part::Records(range) => match prompt.records.native() {
+                None => {
+                    next(out);
+                    out.push_str(&format!("[{},{}]", range.start, range.end));
+                }
+                Some(records) => {
+                    for record in records.get(range.clone()).unwrap_or_default() {
+                        next(out);
+                        out.push_str(record.json());
+                    }
+                }
+            },
+            Part::New => {
+                for message in &*prompt.new {
+                    next(out);
+                    out.push_str(message.json());
+                }
+            }
+        }
+    }
+    if prompt.parts.is_empty() {
+        out.push('[');
+    }
+    out.push(']');
+}

@@ -1,0 +1,20 @@
+//! Node.js: the only place that names napi.
+//!
+//! One mechanism carries everything. The facade starts an operation with a number; while it runs, Rust asks
+//! the facade for things (a storage method, the adapter, `compressFn`) through one weak ThreadsafeFunction, the
+//! *dispatcher*, and the facade answers by the number of the question; the end of the operation is the
+//! dispatcher's last message. Values cross as JSON text; the columns and contents of a JavaScript storage's
+//! records cross as typed arrays and UTF-16 (see [`js_records`]).
+
+mod bridge;
+mod fault;
+mod js_fn;
+mod js_llm;
+mod js_records;
+mod js_store;
+mod native_llm;
+mod native_session;
+mod native_storage;
+mod pieces;
+mod runtime;
+mod text;

@@ -1,0 +1,437 @@
+//! Sessions as JavaScript holds them, and the operations on them.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use napi::bindgen_prelude::{Array, Uint32Array};
+use napi_derive::napi;
+use serde::de::DeserializeOwned;
+
+use super::{
+    bridge::{Ask, Bridge, Inner},
+    js_fn::JsFunction,
+    js_llm::JsModel,
+    js_records::{JsTurnStorage, KnownWeights, LoadAnswer},
+    js_store::{JsStore, json},
+    native_llm::AdapterHandle,
+    native_storage::StorageHandle,
+    pieces::Pieces,
+    text::{Arena, FromJs, ToJs},
+};
+use crate::{
+    error::{Error, Result},
+    llm::Completion,
+    message::push_tool_calls,
+    meta::{Kind, Status},
+    session::{
+        Cancellation, Compressor, Model, Registry, Session, Shared, Tools, TurnHost, TurnState, TurnStorage,
+        fork::{self, ForkOptions, Inheritance, Topology},
+        lifecycle::{self, CreateOptions},
+        main_session,
+        native::{NativeModel, NativeTurnStorage},
+        session::MetaUpdate,
+        turn::{self, TurnInput, TurnRequest},
+    },
+    storage::Store,
+    text::{Json, Text},
+};
+
+/// A handle on one session; empty until the operation that creates or loads it has succeeded.
+#[napi]
+#[derive(Default)]
+pub struct SessionHandle {
+    cell: Arc<OnceLock<Session>>,
+    known_weights: KnownWeights,
+}
+
+#[napi]
+impl SessionHandle {
+    #[napi(constructor, catch_unwind)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// `SessionMeta` as JSON.
+    #[napi(catch_unwind)]
+    pub fn meta(&self) -> napi::Result<ToJs> {
+        Ok(json(&*self.shared()?.meta()).into())
+    }
+
+    /// Changes whenever `meta` does.
+    #[napi(catch_unwind)]
+    pub fn version(&self) -> napi::Result<u32> {
+        Ok(self.shared()?.version())
+    }
+
+    #[napi(catch_unwind)]
+    pub fn archived(&self) -> napi::Result<bool> {
+        Ok(self.shared()?.meta().status == Status::Archived)
+    }
+
+    /// The same number for all handles on this session of this storage object.
+    #[napi(catch_unwind)]
+    pub fn key(&self) -> napi::Result<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "addresses of user space have 48 bits")]
+        Ok(Arc::as_ptr(self.shared()?) as usize as f64)
+    }
+}
+
+impl SessionHandle {
+    fn session(&self) -> napi::Result<&Session> {
+        self.cell.get().ok_or_else(|| napi::Error::from_reason("the session is not there yet"))
+    }
+
+    fn shared(&self) -> napi::Result<&Arc<Shared>> {
+        self.session().map(Session::shared)
+    }
+}
+
+/// The state of a turn that the facade gives with the call, or when the turn's place comes.
+struct GivenState {
+    storage: Arc<dyn TurnStorage>,
+    adapter: Option<AdapterHandle>,
+    identity: u64,
+    window_tokens: u64,
+    tools: Option<FromJs>,
+    compressor: bool,
+}
+
+impl GivenState {
+    fn into_state(self, bridge: &Arc<Inner>, operation: u32) -> Result<TurnState> {
+        let (window_tokens, identity) = (self.window_tokens, self.identity);
+        let model: Arc<dyn Model> = match self.adapter {
+            Some(adapter) => Arc::new(NativeModel { adapter: adapter.adapter(), window_tokens, identity }),
+            None => Arc::new(JsModel { bridge: bridge.clone(), operation, window_tokens, identity }),
+        };
+        let tools = match self.tools {
+            None => Tools::default(),
+            Some(text) => {
+                let text = text.into_json();
+                let specs = serde_json::from_str(&text)
+                    .map_err(|error| Error::InvalidArgument(format!("tools: {error}")))?;
+                Tools { specs, json: Json::from_trusted(&text) }
+            }
+        };
+        let compressor = self.compressor.then(|| {
+            let function = JsFunction { bridge: bridge.clone(), operation, name: "compressFn" };
+            Arc::new(function) as Arc<dyn Compressor>
+        });
+        Ok(TurnState { storage: self.storage, model, tools, compressor })
+    }
+}
+
+/// Asks the facade for the state when a turn's place has come.
+struct JsHost {
+    bridge: Arc<Inner>,
+    operation: u32,
+    known_weights: KnownWeights,
+}
+
+/// The answer to [`Ask::State`], still without what belongs to the operation.
+struct StateAnswer {
+    native: Option<Arc<dyn TurnStorage>>,
+    adapter: Option<AdapterHandle>,
+    identity: u64,
+    window_tokens: u64,
+    tools: Option<FromJs>,
+    compressor: bool,
+}
+
+#[async_trait]
+impl TurnHost for JsHost {
+    async fn state(&self) -> Result<TurnState> {
+        let answer: StateAnswer = self.bridge.ask(self.operation, Ask::State, ToJs::Null).await?;
+        answer.given(&self.bridge, self.operation, &self.known_weights).into_state(&self.bridge, self.operation)
+    }
+}
+
+impl StateAnswer {
+    fn given(self, bridge: &Arc<Inner>, operation: u32, known: &KnownWeights) -> GivenState {
+        let storage = self
+            .native
+            .unwrap_or_else(|| Arc::new(JsTurnStorage::new(bridge.clone(), operation, known.clone())));
+        GivenState {
+            storage,
+            adapter: self.adapter,
+            identity: self.identity,
+            window_tokens: self.window_tokens,
+            tools: self.tools,
+            compressor: self.compressor,
+        }
+    }
+}
+
+fn state_answer(
+    native: Option<&StorageHandle>,
+    adapter: Option<&AdapterHandle>,
+    identity: u32,
+    window_tokens: f64,
+    tools: Option<FromJs>,
+    compressor: bool,
+) -> StateAnswer {
+    let native = native.and_then(|storage| storage.native.clone());
+    StateAnswer {
+        native: native.map(|storage| Arc::new(NativeTurnStorage(storage)) as Arc<dyn TurnStorage>),
+        adapter: adapter.cloned(),
+        identity: u64::from(identity),
+        window_tokens: window(window_tokens),
+        tools,
+        compressor,
+    }
+}
+
+/// No window is one that never fills.
+fn window(tokens: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive; `as` saturates")]
+    if tokens.is_finite() && tokens > 0.0 { tokens as u64 } else { u64::MAX }
+}
+
+#[napi]
+impl Bridge {
+    /// Starts `send` (or `stream`, with `streaming`). `native` is the storage where the turn may use it directly,
+    /// `adapter` the native adapter where the turn may; the rest is asked for through the dispatcher.
+    #[napi(catch_unwind)]
+    #[expect(clippy::too_many_arguments, reason = "an object would cost the JavaScript thread more than the turn does")]
+    pub fn turn(
+        &self,
+        operation: u32,
+        session: &SessionHandle,
+        input: FromJs,
+        tool_results: bool,
+        streaming: bool,
+        native: Option<&StorageHandle>,
+        adapter: Option<&AdapterHandle>,
+        identity: u32,
+        window_tokens: f64,
+        tools: Option<FromJs>,
+        compressor: bool,
+    ) -> napi::Result<()> {
+        let place = session.shared()?.queue().enter();
+        let answer = state_answer(native, adapter, identity, window_tokens, tools, compressor);
+        let (bridge, cell) = (self.inner().clone(), session.cell.clone());
+        let host = JsHost { bridge: bridge.clone(), operation, known_weights: session.known_weights.clone() };
+        let cancellation = Cancellation::default();
+        let pieces = streaming.then(|| Pieces::of_session(&bridge, operation));
+        let guard = cancellation.clone();
+        bridge.clone().run(operation, cancellation, async move {
+            let session = cell.get().ok_or_else(|| Error::Internal("no session".to_owned()))?;
+            let state = answer.given(&bridge, operation, &host.known_weights).into_state(&bridge, operation)?;
+            let input = if tool_results {
+                TurnInput::ToolResults(input.into_json())
+            } else {
+                TurnInput::Text(input.to_text())
+            };
+            let request = TurnRequest { session, place, state, host: &host, input, pieces };
+            turn::run(request, &guard).await.map(|completion| completion_json(&completion, streaming))
+        });
+        Ok(())
+    }
+
+    /// Answers [`Ask::State`].
+    #[napi(catch_unwind)]
+    #[expect(clippy::too_many_arguments, reason = "the same as `turn`")]
+    pub fn answer_state(
+        &self,
+        question: u32,
+        native: Option<&StorageHandle>,
+        adapter: Option<&AdapterHandle>,
+        identity: u32,
+        window_tokens: f64,
+        tools: Option<FromJs>,
+        compressor: bool,
+    ) {
+        let answer = state_answer(native, adapter, identity, window_tokens, tools, compressor);
+        self.inner().answer(question, Some(Box::new(answer)));
+    }
+
+    /// Answers the questions whose answer is JSON.
+    #[napi(catch_unwind)]
+    pub fn answer(&self, question: u32, json: FromJs) {
+        self.inner().answer(question, Some(Box::new(json)));
+    }
+
+    /// Answers [`Ask::Load`].
+    #[napi(catch_unwind)]
+    #[expect(clippy::too_many_arguments, reason = "the same as `turn`")]
+    pub fn answer_load(
+        &self,
+        question: u32,
+        system_prompt: Option<FromJs>,
+        slot: Option<FromJs>,
+        columns: Uint32Array,
+        links: Option<FromJs>,
+        cache: Option<FromJs>,
+        intact: u32,
+        keeps_cache: bool,
+    ) {
+        let columns = columns.to_vec();
+        let answer = LoadAnswer { system_prompt, slot, columns, links, cache, intact, keeps_cache };
+        self.inner().answer(question, Some(Box::new(answer)));
+    }
+
+    /// Answers [`Ask::Contents`].
+    #[napi(catch_unwind)]
+    pub fn answer_contents(&self, question: u32, contents: Array<'_>) -> napi::Result<()> {
+        let arena = Arena::read(&contents)?;
+        self.inner().answer(question, Some(Box::new(arena)));
+        Ok(())
+    }
+
+    /// Any operation on a session but a turn. `arguments` is a JSON array; `made` takes the session that it makes.
+    #[napi(catch_unwind)]
+    pub fn invoke(
+        &self,
+        operation: u32,
+        name: String,
+        storage: &StorageHandle,
+        direct: bool,
+        session: Option<&SessionHandle>,
+        made: Option<&SessionHandle>,
+        arguments: FromJs,
+    ) {
+        let call = Call {
+            bridge: self.inner().clone(),
+            operation,
+            registry: storage.registry.clone(),
+            native: storage.native.clone().filter(|_| direct),
+            session: session.map(|session| session.cell.clone()),
+            made: made.map(|made| made.cell.clone()),
+        };
+        let cancellation = Cancellation::default();
+        self.inner().run(operation, cancellation, async move { call.run(&name, &arguments.into_json()).await });
+    }
+}
+
+/// An operation that is not a turn.
+struct Call {
+    bridge: Arc<Inner>,
+    operation: u32,
+    registry: Arc<Registry>,
+    native: Option<Arc<dyn crate::storage::Storage>>,
+    session: Option<Arc<OnceLock<Session>>>,
+    made: Option<Arc<OnceLock<Session>>>,
+}
+
+impl Call {
+    async fn run(&self, name: &str, arguments: &str) -> Result<String> {
+        match &self.native {
+            Some(native) => self.on(&**native, name, arguments).await,
+            None => self.on(&JsStore::new(self.bridge.clone(), self.operation), name, arguments).await,
+        }
+    }
+
+    async fn on(&self, store: &dyn Store, name: &str, arguments: &str) -> Result<String> {
+        let nothing = "null".to_owned();
+        match name {
+            "create" => {
+                let (kind, options): (Kind, CreateOptions) = read(arguments)?;
+                self.made(lifecycle::create(&self.registry, store, kind, options).await?)
+            }
+            "load" => {
+                let (kind, id, system_prompt): (Kind, Text, Option<Text>) = read(arguments)?;
+                match lifecycle::load(&self.registry, store, kind, &id, system_prompt).await? {
+                    Some(session) => self.made(session),
+                    None => Ok(nothing),
+                }
+            }
+            "fork" | "forkSession" => {
+                let (options, context): (ForkOptions, ForkContextKind) = read(arguments)?;
+                let topology = if name == "fork" { Topology::Unlisted } else { Topology::UnderParent };
+                let function = self.function("options.context");
+                let inheritance = match context {
+                    ForkContextKind::None => Inheritance::None,
+                    ForkContextKind::Inherit => Inheritance::All,
+                    ForkContextKind::Function => Inheritance::Chosen(&function),
+                };
+                self.made(fork::fork(self.session()?, &self.registry, store, options, inheritance, topology).await?)
+            }
+            "listSessionDigests" => {
+                let (filter,) = read(arguments)?;
+                store.list_session_digests(&filter).await.map(|digests| json(&digests))
+            }
+            "systemPrompt" => self.session()?.system_prompt(store).await.map(|text| json(&text)),
+            "insight" => self.session()?.insight(store).await.map(|text| json(&text)),
+            "memory" | "synthesis" => self.session()?.memory(store).await.map(|text| json(&text)),
+            "setSystemPrompt" => {
+                let (content,) = read(arguments)?;
+                self.session()?.set_system_prompt(store, content).await.map(|()| nothing)
+            }
+            "setInsight" => {
+                let (content,) = read(arguments)?;
+                self.session()?.set_insight(store, content).await.map(|()| nothing)
+            }
+            "trimRecords" => {
+                let (keep_recent,) = read(arguments)?;
+                self.session()?.trim_records(store, keep_recent).await.map(|()| nothing)
+            }
+            "updateMeta" => {
+                let (update,): (MetaUpdate,) = read(arguments)?;
+                self.session()?.update_meta(store, update).await.map(|()| nothing)
+            }
+            "archive" => self.session()?.archive(store).await.map(|()| nothing),
+            "consolidate" => {
+                self.session()?.consolidate(store, &self.function("consolidateFn")).await.map(|()| nothing)
+            }
+            "integrate" => {
+                let function = self.function("integrateFn");
+                main_session::integrate(self.session()?, store, &function).await.map(|kept| json(&kept))
+            }
+            _ => Err(Error::NotImplemented(name.to_owned())),
+        }
+    }
+
+    fn session(&self) -> Result<&Session> {
+        let session = self.session.as_ref().and_then(|cell| cell.get());
+        session.ok_or_else(|| Error::Internal("no session".to_owned()))
+    }
+
+    fn made(&self, session: Session) -> Result<String> {
+        let cell = self.made.as_ref().ok_or_else(|| Error::Internal("no place for the session".to_owned()))?;
+        cell.set(session).map_err(|_| Error::Internal("the place is taken".to_owned()))?;
+        Ok("true".to_owned())
+    }
+
+    fn function(&self, name: &'static str) -> JsFunction {
+        JsFunction { bridge: self.bridge.clone(), operation: self.operation, name }
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ForkContextKind {
+    None,
+    Inherit,
+    Function,
+}
+
+/// Arguments that the facade has checked: a mistake here is a bug.
+fn read<T: DeserializeOwned>(arguments: &str) -> Result<T> {
+    serde_json::from_str(arguments).map_err(|error| Error::InvalidArgument(error.to_string()))
+}
+
+/// `SendResult` as JSON. A stream's content is its joined text, never `null`.
+pub(super) fn completion_json(completion: &Completion, streamed: bool) -> String {
+    let mut out = String::from("{\"content\":");
+    match &completion.content {
+        Some(content) => content.push_json(&mut out),
+        None => out.push_str(if streamed { "\"\"" } else { "null" }),
+    }
+    if !completion.tool_calls.is_empty() {
+        out.push_str(",\"toolCalls\":");
+        push_tool_calls(&completion.tool_calls, &mut out);
+    }
+    if let Some(usage) = &completion.usage {
+        out.push_str(",\"usage\":");
+        out.push_str(&json(usage));
+    }
+    if let Some(reason) = &completion.finish_reason {
+        out.push_str(",\"finishReason\":");
+        reason.push_json(&mut out);
+    }
+    if let Some(reasoning) = &completion.reasoning_content {
+        out.push_str(",\"reasoningContent\":");
+        reasoning.push_json(&mut out);
+    }
+    out.push('}');
+    out
+}

@@ -1,0 +1,40 @@
+// @ts-check
+'use strict'
+
+const { LLMError, NotImplementedError, SessionArchivedError, StorageError, ToolResultsError } = require('./errors.cjs')
+const lifecycle = require('./lifecycle.cjs')
+const { createAnthropicAdapter, createClaude, createGPT, createOpenAICompatibleAdapter } = require('./llm.cjs')
+const { InMemoryStorageAdapter } = require('./native-storage.cjs')
+const { MainSession, Session } = require('./session.cjs')
+const tools = require('./tool.cjs')
+
+const { createMainSession, createSession, forkSession, listSessionDigests, loadMainSession, loadSession } = lifecycle
+const { tool } = tools
+
+/** @param {() => any} getParent */
+function createSessionTool(getParent) {
+  return tools.createSessionTool(getParent, lifecycle.forkForTool)
+}
+
+module.exports = {
+  InMemoryStorageAdapter,
+  LLMError,
+  MainSession,
+  NotImplementedError,
+  Session,
+  SessionArchivedError,
+  StorageError,
+  ToolResultsError,
+  createAnthropicAdapter,
+  createClaude,
+  createGPT,
+  createMainSession,
+  createOpenAICompatibleAdapter,
+  createSession,
+  createSessionTool,
+  forkSession,
+  listSessionDigests,
+  loadMainSession,
+  loadSession,
+  tool,
+}

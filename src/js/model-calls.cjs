@@ -1,0 +1,85 @@
+// @ts-check
+'use strict'
+
+const { describe, wrong } = require('./check.cjs')
+
+/**
+ * Calls `complete` of the user's adapter and answers what native code reads of the result, as JSON.
+ *
+ * @param {any} llm
+ * @param {any[]} messages
+ * @param {{ tools: any, signal: AbortSignal | undefined }} options
+ */
+async function callComplete(llm, messages, options) {
+  const result = await llm.complete(messages, options)
+  if (result === null || typeof result !== 'object') throw wrong('the result of llm.complete()', 'an object', result)
+  const content = result.content ?? null
+  if (content !== null && typeof content !== 'string') throw wrong('the content of llm.complete()', 'a string or null', content)
+  return {
+    content,
+    toolCalls: completedCalls(result.toolCalls),
+    usage: result.usage ?? undefined,
+    finishReason: text(result.finishReason),
+    reasoningContent: text(result.reasoningContent),
+  }
+}
+
+/** @param {any} calls */
+function completedCalls(calls) {
+  if (calls === undefined || calls === null) return undefined
+  if (!Array.isArray(calls)) throw wrong('the toolCalls of llm.complete()', 'an array', calls)
+  return calls.map((call, index) => {
+    if (typeof call?.name !== 'string') throw wrong(`toolCalls[${index}].name of llm.complete()`, 'a string', call?.name)
+    return { id: text(call.id), name: call.name, input: call.input ?? {} }
+  })
+}
+
+/**
+ * Iterates `stream` of the user's adapter; text goes to `onText` as it comes, the rest to native code at the end.
+ *
+ * @param {any} llm
+ * @param {any[]} messages
+ * @param {{ tools: any, signal: AbortSignal | undefined }} options
+ * @param {(delta: string) => void} onText
+ * @param {() => boolean} abandoned
+ */
+async function callStream(llm, messages, options, onText, abandoned) {
+  let content = ''
+  let reasoning = ''
+  /** @type {any[]} */
+  const toolCallDeltas = []
+  let usage
+  let finishReason
+  for await (const chunk of await llm.stream(messages, options)) {
+    if (abandoned()) break
+    if (chunk === null || typeof chunk !== 'object') throw wrong('a chunk of llm.stream()', 'an object', chunk)
+    const delta = chunk.delta ?? ''
+    if (typeof delta !== 'string') throw wrong('the delta of llm.stream()', 'a string', delta)
+    if (delta !== '') {
+      content += delta
+      onText(delta)
+    }
+    if (typeof chunk.reasoningDelta === 'string') reasoning += chunk.reasoningDelta
+    for (const fragment of chunk.toolCallDeltas ?? []) toolCallDeltas.push(fragmentOf(fragment))
+    usage = chunk.usage ?? usage
+    finishReason = text(chunk.finishReason) ?? finishReason
+  }
+  return { content, toolCallDeltas, usage, finishReason, reasoningContent: reasoning === '' ? undefined : reasoning }
+}
+
+/** @param {any} fragment */
+function fragmentOf(fragment) {
+  if (fragment === null || typeof fragment !== 'object') throw wrong('a tool call delta of llm.stream()', 'an object', fragment)
+  const { index, id, name, input } = fragment
+  if (input != null && typeof input !== 'string') {
+    throw new TypeError(`the input of a tool call delta of llm.stream() must be a string of JSON text, got ${describe(input)}`)
+  }
+  return { index: Number.isInteger(index) && index >= 0 ? index : undefined, id: text(id), name: text(name), input: input ?? undefined }
+}
+
+/** @param {unknown} value */
+function text(value) {
+  return typeof value === 'string' ? value : undefined
+}
+
+module.exports = { callComplete, callStream }

@@ -1,0 +1,194 @@
+// @ts-check
+'use strict'
+
+const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks')
+const { Bridge } = require('./native.cjs')
+const { Ask, createDispatcher } = require('./dispatch.cjs')
+const { errorFromFault } = require('./errors.cjs')
+
+/** @type {ReturnType<typeof createDispatcher>['operations'] | undefined} */
+let operations
+/** @type {import('./native.cjs').Bridge | undefined} */
+let bridge
+let lastNumber = 0
+
+/** Made on first use: loading the package starts nothing. */
+function getBridge() {
+  if (bridge === undefined) {
+    const dispatcher = createDispatcher()
+    operations = dispatcher.operations
+    bridge = new Bridge(dispatcher.dispatch)
+  }
+  return bridge
+}
+
+/**
+ * Which turns the running code was called from, innermost first.
+ *
+ * @typedef {{ key: number, open: boolean, outer: TurnScope | undefined }} TurnScope
+ * @type {AsyncLocalStorage<TurnScope>}
+ */
+const turnScopes = new AsyncLocalStorage()
+
+/**
+ * Whether the running code was called by a turn of the session `key` that has not ended.
+ *
+ * @param {number} key
+ */
+function insideTurnOf(key) {
+  for (let scope = turnScopes.getStore(); scope !== undefined; scope = scope.outer) {
+    if (scope.open && scope.key === key) return true
+  }
+  return false
+}
+
+/**
+ * Something that native code does for a caller who waits. Subclasses answer what it asks on the way.
+ *
+ * @template T
+ */
+class Operation {
+  number = ++lastNumber
+  /** @type {Promise<T>} */
+  promise
+  /** What callbacks threw, by the number of the question that they were to answer. */
+  #thrown = new Map()
+  /** @type {(value: T) => void} */ #resolve
+  /** @type {(reason: unknown) => void} */ #reject
+  /** The caller's async context, in which everything of the caller's is called. */
+  #context = new AsyncResource('StelloSession')
+  /** @type {TurnScope | undefined} */ #scope
+  /** @type {AbortSignal | undefined} */ #signal
+  /** @type {(() => void) | undefined} */ #onAbort
+  /** @type {((pieces: any[]) => void) | undefined} */ #onPieces
+  ended = false
+
+  /** @param {(pieces: any[]) => void} [onPieces] takes the pieces of a native stream, several at a time */
+  constructor(onPieces) {
+    this.#onPieces = onPieces
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+  }
+
+  /**
+   * Runs `begin(bridge, number)`, which starts the native part.
+   *
+   * @param {(bridge: import('./native.cjs').Bridge, number: number) => void} begin
+   * @param {{ signal?: AbortSignal, turnOf?: number }} [options]
+   */
+  start(begin, { signal, turnOf } = {}) {
+    const native = getBridge()
+    if (turnOf !== undefined) this.#scope = { key: turnOf, open: true, outer: turnScopes.getStore() }
+    begin(native, this.number)
+    if (operations.size === 0) native.hold()
+    operations.set(this.number, this)
+    if (signal !== undefined) {
+      this.#signal = signal
+      this.#onAbort = () => native.cancel(this.number)
+      signal.addEventListener('abort', this.#onAbort, { once: true })
+      if (signal.aborted) this.#onAbort()
+    }
+    return this
+  }
+
+  cancel() {
+    if (!this.ended) bridge.cancel(this.number)
+  }
+
+  /**
+   * @param {number} question
+   * @param {number} ask
+   * @param {string | null} payload
+   */
+  receive(question, ask, payload) {
+    switch (ask) {
+      case Ask.Done:
+        return this.#end(() => this.#resolve(this.result(payload)))
+      case Ask.Failed:
+        return this.#end(() => this.#reject(this.#error(JSON.parse(payload))))
+      case Ask.Pieces:
+        return this.#takePieces()
+      default:
+        this.#context.runInAsyncScope(() => this.#answer(question, ask, payload))
+    }
+  }
+
+  /** @param {() => void} settle */
+  #end(settle) {
+    this.ended = true
+    if (this.#scope !== undefined) this.#scope.open = false
+    operations.delete(this.number)
+    if (operations.size === 0) bridge.release()
+    this.#signal?.removeEventListener('abort', this.#onAbort)
+    if (this.#onPieces !== undefined) {
+      this.#takePieces()
+      bridge.closeStream(this.number)
+    }
+    try {
+      settle()
+    } catch (error) {
+      this.#reject(error)
+    }
+  }
+
+  /** @param {any} fault */
+  #error(fault) {
+    if (fault.kind === 'thrown') return this.#thrown.get(fault.call)
+    if (fault.kind === 'aborted') return abortReason(this.#signal)
+    return errorFromFault(fault)
+  }
+
+  /**
+   * @param {number} question
+   * @param {number} ask
+   * @param {string | null} payload
+   */
+  async #answer(question, ask, payload) {
+    try {
+      if (this.#scope === undefined) await this.answer(bridge, question, ask, payload)
+      else await turnScopes.run(this.#scope, () => this.answer(bridge, question, ask, payload))
+    } catch (error) {
+      // After the end nobody asks any more, and what an abandoned callback throws concerns nobody.
+      if (this.ended) return
+      this.#thrown.set(question, error)
+      bridge.fail(question)
+    }
+  }
+
+  /**
+   * Answers a question, or throws what the caller is to get.
+   *
+   * @param {import('./native.cjs').Bridge} _bridge
+   * @param {number} _question
+   * @param {number} ask
+   * @param {string | null} _payload
+   * @returns {void | Promise<void>}
+   */
+  answer(_bridge, _question, ask, _payload) {
+    throw new Error(`no answer to question ${ask}`)
+  }
+
+  #takePieces() {
+    const pieces = bridge.take(this.number)
+    if (pieces !== null) this.#onPieces?.(JSON.parse(pieces))
+  }
+
+  /**
+   * What the caller gets.
+   *
+   * @param {string} payload
+   * @returns {T}
+   */
+  result(payload) {
+    return JSON.parse(payload)
+  }
+}
+
+/** @param {AbortSignal | undefined} signal */
+function abortReason(signal) {
+  return signal?.reason ?? new DOMException('This operation was aborted', 'AbortError')
+}
+
+module.exports = { Operation, abortReason, getBridge, insideTurnOf }

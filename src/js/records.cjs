@@ -1,0 +1,174 @@
+// @ts-check
+'use strict'
+
+const { describe } = require('./check.cjs')
+const { callStorage, readText, wrongShape } = require('./storage-calls.cjs')
+
+/** The order of `role` in `History for Outline`, `src/binding/js_records.rs`. */
+const ROLES = ['system', 'user', 'assistant', 'tool']
+const ROLE_NUMBERS = new Map(ROLES.map((role, number) => [role, number]))
+/** The record is more than a role and a content. */
+const RICH = 4
+/** What a record may hold besides role and content that the model is shown. */
+const EXTRAS = ['toolCalls', 'toolCallId', 'isError', 'reasoningContent']
+
+/**
+ * The records of a JavaScript storage during one turn: the objects stay here, native code works on numbers.
+ *
+ * @typedef {object} LoadedRecords
+ * @property {any[]} records
+ * @property {Uint32Array} columns `length << 3 | rich << 2 | role` of each
+ * @property {string[]} texts what of each the model is shown: its content, or JSON where it is rich
+ */
+
+/**
+ * Reads all that a turn needs, at once, and answers native code.
+ *
+ * @param {import('./native.cjs').Bridge} bridge
+ * @param {number} question
+ * @param {any} storage
+ * @param {string} id
+ * @param {string} slotMethod `getInsight` or `getMemory`
+ * @param {LoadedRecords | undefined} before what this handle's last turn read
+ * @returns {Promise<LoadedRecords>}
+ */
+async function loadTurn(bridge, question, storage, id, slotMethod, before) {
+  const keepsCache = typeof storage.getCompressionCache === 'function' && typeof storage.putCompressionCache === 'function'
+  const [systemPrompt, slot, records, cache] = await Promise.all([
+    readText(storage, 'getSystemPrompt', id),
+    readText(storage, slotMethod, id),
+    callStorage(storage, 'listRecords', id),
+    // A cache that fails never fails a turn.
+    keepsCache ? callStorage(storage, 'getCompressionCache', id).catch(() => null) : null,
+  ])
+  if (!Array.isArray(records)) throw wrongShape('listRecords', `expected an array, got ${describe(records)}`)
+  const { loaded, links } = outline(records)
+  bridge.answerLoad(
+    question,
+    systemPrompt,
+    slot,
+    loaded.columns,
+    links.length === 0 ? null : JSON.stringify(links),
+    cache === null || cache === undefined ? null : JSON.stringify(cache),
+    before === undefined ? 0 : commonStart(before, loaded),
+    keepsCache,
+  )
+  return loaded
+}
+
+/** @param {any[]} records */
+function outline(records) {
+  const columns = new Uint32Array(records.length)
+  const texts = new Array(records.length)
+  /** @type {object[]} */
+  const links = []
+  for (let index = 0; index < records.length; index++) {
+    const record = records[index]
+    const role = ROLE_NUMBERS.get(record?.role)
+    if (role === undefined) throw wrongRecord(index, 'role', "'system', 'user', 'assistant' or 'tool'", record?.role)
+    const content = record.content
+    if (typeof content !== 'string') throw wrongRecord(index, 'content', 'a string', content)
+    if (record.toolCalls == null && record.toolCallId == null && record.isError == null && record.reasoningContent == null) {
+      columns[index] = (content.length << 3) | role
+      texts[index] = content
+    } else {
+      columns[index] = (content.length << 3) | RICH | role
+      texts[index] = richText(record, index)
+      links.push(link(record, index, texts[index].length - content.length))
+    }
+  }
+  return { loaded: { records: records.slice(), columns, texts }, links }
+}
+
+/**
+ * @param {any} record
+ * @param {number} index
+ */
+function richText(record, index) {
+  /** @type {Record<string, unknown>} */
+  const shown = { role: record.role, content: record.content }
+  for (const key of EXTRAS) if (record[key] != null) shown[key] = record[key]
+  if (shown.toolCalls !== undefined) shown.toolCalls = toolCalls(shown.toolCalls, index)
+  if (shown.toolCallId !== undefined && typeof shown.toolCallId !== 'string') throw wrongRecord(index, 'toolCallId', 'a string', shown.toolCallId)
+  if (typeof shown.reasoningContent !== 'string') delete shown.reasoningContent
+  return JSON.stringify(shown)
+}
+
+/**
+ * @param {any} calls
+ * @param {number} index
+ */
+function toolCalls(calls, index) {
+  if (!Array.isArray(calls)) throw wrongRecord(index, 'toolCalls', 'an array', calls)
+  return calls.map((call, n) => {
+    if (typeof call?.id !== 'string') throw wrongRecord(index, `toolCalls[${n}].id`, 'a string', call?.id)
+    return { id: call.id, name: String(call.name ?? ''), input: call.input ?? {} }
+  })
+}
+
+/**
+ * @param {any} record
+ * @param {number} index
+ * @param {number} extra
+ */
+function link(record, index, extra) {
+  return {
+    index,
+    extra,
+    ...(record.toolCallId != null && { answers: record.toolCallId }),
+    ...(record.toolCalls != null && { calls: record.toolCalls.map((/** @type {any} */ call) => [call.id, String(call.name ?? '')]) }),
+  }
+}
+
+/**
+ * How many of the first records are the same in both. Strings that are one object compare in no time.
+ *
+ * @param {LoadedRecords} before
+ * @param {LoadedRecords} now
+ */
+function commonStart(before, now) {
+  const length = Math.min(before.texts.length, now.texts.length)
+  let index = 0
+  while (index < length && before.columns[index] === now.columns[index] && before.texts[index] === now.texts[index]) index++
+  return index
+}
+
+/**
+ * @param {number} index
+ * @param {string} field
+ * @param {string} expected
+ * @param {unknown} value
+ */
+function wrongRecord(index, field, expected, value) {
+  return wrongShape('listRecords', `record ${index}: ${field} must be ${expected}, got ${describe(value)}`)
+}
+
+/**
+ * A copy that shares nothing with the record that anybody would change.
+ *
+ * @param {any} record
+ */
+function copyRecord(record) {
+  const copy = { ...record }
+  if (copy.toolCalls != null) copy.toolCalls = JSON.parse(JSON.stringify(copy.toolCalls))
+  return copy
+}
+
+/**
+ * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of the loaded
+ * records, an object a message as it is.
+ *
+ * @param {any[]} parts
+ * @param {LoadedRecords | undefined} loaded
+ */
+function resolvePrompt(parts, loaded) {
+  const messages = []
+  for (const part of parts) {
+    if (typeof part === 'string') messages.push({ role: 'system', content: part })
+    else if (!Array.isArray(part)) messages.push(part)
+    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(loaded?.records[index]))
+  }
+  return messages
+}
+
+module.exports = { copyRecord, loadTurn, resolvePrompt }

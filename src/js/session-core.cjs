@@ -1,0 +1,138 @@
+// @ts-check
+'use strict'
+
+const native = require('./native.cjs')
+const { Operation } = require('./operation.cjs')
+const { Ask } = require('./dispatch.cjs')
+const { directHandle, storageHandle } = require('./native-storage.cjs')
+const { applyForNative, readForNative } = require('./storage-calls.cjs')
+const { toolSpecs } = require('./tool.cjs')
+
+/** What is behind the methods of a session: the native handle, and what only JavaScript can hold. */
+class SessionCore {
+  handle = new native.SessionHandle()
+  /** What the last turn read of a JavaScript storage. @type {import('./records.cjs').LoadedRecords | undefined} */
+  seen
+  /** @type {any} */ #meta
+  #metaVersion = -1
+  /** @type {{ tools: any, json: string | null } | undefined} */ #toolsAsJson
+
+  /**
+   * @param {'standard' | 'main'} kind
+   * @param {{ storage: any, llm?: any, tools?: any[], compressFn?: Function, consolidateFn?: Function, integrateFn?: Function }} given
+   */
+  constructor(kind, { storage, llm, tools, compressFn, consolidateFn, integrateFn }) {
+    this.kind = kind
+    this.storage = storage
+    this.llm = llm
+    this.tools = tools
+    this.compressFn = compressFn
+    this.consolidateFn = consolidateFn
+    this.integrateFn = integrateFn
+    this.storageHandle = storageHandle(storage)
+  }
+
+  get meta() {
+    const version = this.handle.version()
+    if (version !== this.#metaVersion) {
+      this.#meta = freeze(JSON.parse(this.handle.meta()))
+      this.#metaVersion = version
+    }
+    return this.#meta
+  }
+
+  get id() {
+    return this.meta.id
+  }
+
+  /** The tools as adapters get them; `undefined` for none. */
+  toolSpecs() {
+    return this.tools === undefined || this.tools.length === 0 ? undefined : toolSpecs(this.tools)
+  }
+
+  /** The same as JSON text, for native code; `null` for none. */
+  toolsJson() {
+    const specs = this.toolSpecs()
+    return specs === undefined ? null : JSON.stringify(specs)
+  }
+
+  /**
+   * Runs an operation of `invoke` in `src/binding/native_session.rs`.
+   *
+   * @param {string} name
+   * @param {unknown[]} args
+   * @param {{ fn?: (...args: any[]) => any, made?: SessionCore, onResult?: (result: any) => void }} [options] the application's function that the operation
+   * calls; the session that it makes
+   * @returns {Promise<any>}
+   */
+  invoke(name, args, { fn, made } = {}) {
+    return invokeOn(this.storage, name, args, { session: this.handle, made: made?.handle, fn })
+  }
+}
+
+/** An operation on a storage, which may be JavaScript's, with perhaps one function of the application. */
+class StorageOperation extends Operation {
+  #storage
+  #fn
+
+  /**
+   * @param {any} storage
+   * @param {((...args: any[]) => any) | undefined} fn
+   */
+  constructor(storage, fn) {
+    super()
+    this.#storage = storage
+    this.#fn = fn
+  }
+
+  /**
+   * @override
+   * @type {Operation['answer']}
+   */
+  async answer(bridge, question, ask, payload) {
+    switch (ask) {
+      case Ask.Storage:
+        return bridge.answer(question, await readForNative(this.#storage, payload))
+      case Ask.Apply:
+        await applyForNative(this.#storage, payload)
+        return bridge.answer(question, 'null')
+      case Ask.Function: {
+        const result = await this.#fn(...JSON.parse(payload))
+        return bridge.answer(question, JSON.stringify(result) ?? 'undefined')
+      }
+      default:
+        return super.answer(bridge, question, ask, payload)
+    }
+  }
+}
+
+/**
+ * @param {any} storage
+ * @param {string} name
+ * @param {unknown[]} args
+ * @param {{ session?: import('./native.cjs').SessionHandle, made?: import('./native.cjs').SessionHandle, fn?: (...args: any[]) => any }} [options]
+ * @returns {Promise<any>}
+ */
+function invokeOn(storage, name, args, { session, made, fn } = {}) {
+  const operation = new StorageOperation(storage, fn)
+  const text = JSON.stringify(args)
+  const direct = directHandle(storage) !== null
+  operation.start((bridge, number) =>
+    bridge.invoke(number, name, storageHandle(storage), direct, session ?? null, made ?? null, text),
+  )
+  return operation.promise
+}
+
+/**
+ * Freezes a value that JSON.parse made, all the way down.
+ *
+ * @template T
+ * @param {T} value
+ * @returns {T}
+ */
+function freeze(value) {
+  if (value !== null && typeof value === 'object') Object.values(Object.freeze(value)).forEach(freeze)
+  return value
+}
+
+module.exports = { SessionCore, invokeOn }

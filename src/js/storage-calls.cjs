@@ -1,0 +1,125 @@
+// @ts-check
+'use strict'
+
+const { StorageError } = require('./errors.cjs')
+const { describe } = require('./check.cjs')
+
+/**
+ * Calls a method of the user's storage, on the storage, as it is at this moment.
+ *
+ * @param {any} storage
+ * @param {string} method
+ * @param {unknown[]} args
+ * @returns {Promise<any>}
+ */
+async function callStorage(storage, method, ...args) {
+  if (typeof storage[method] !== 'function') throw new TypeError(`storage.${method} must be a function, got ${describe(storage[method])}`)
+  return storage[method](...args)
+}
+
+/**
+ * @param {string} method
+ * @param {string} problem
+ */
+function wrongShape(method, problem) {
+  return new StorageError(`storage.${method}() answered the wrong shape: ${problem}`, { code: 'invalid_shape' })
+}
+
+/**
+ * @param {any} storage
+ * @param {string} method
+ * @param {string} id
+ * @returns {Promise<string | null>}
+ */
+async function readText(storage, method, id) {
+  const text = (await callStorage(storage, method, id)) ?? null
+  if (text !== null && typeof text !== 'string') throw wrongShape(method, `expected a string or null, got ${describe(text)}`)
+  return text
+}
+
+/** A storage that cannot tell where a session stands counts as one that knows: it gets no root of ours. */
+const UNKNOWN_NODE = JSON.stringify({ id: '', parentId: null, label: '' })
+
+/**
+ * A read that native code asked for: `[method, ...arguments]`. Answers JSON.
+ *
+ * @param {any} storage
+ * @param {string} payload
+ */
+async function readForNative(storage, payload) {
+  const [method, ...args] = JSON.parse(payload)
+  if (method === 'getNode' && typeof storage.getNode !== 'function') return UNKNOWN_NODE
+  const result = (await callStorage(storage, method, ...args)) ?? null
+  return JSON.stringify(result) ?? 'null'
+}
+
+/**
+ * Writes that native code asked for, `[[method, ...arguments], …]`: all in one transaction.
+ *
+ * @param {any} storage
+ * @param {string} payload
+ */
+async function applyForNative(storage, payload) {
+  /** @type {Array<[string, ...any[]]>} */
+  const writes = JSON.parse(payload)
+  // What a transaction object cannot do, and what may fail without failing the rest, comes after it.
+  const later = writes.filter(([method]) => method === 'putCompressionCache')
+  const inside = writes.filter(([method]) => method !== 'putCompressionCache')
+  /** @type {Set<string>} */
+  const nodesPut = new Set()
+  try {
+    if (inside.length < 2 || typeof storage.transaction !== 'function') await applyAll(storage, inside, nodesPut)
+    else await applyInTransaction(storage, payload, nodesPut)
+    for (const [method, node] of inside) {
+      if (method === 'putNode' && !nodesPut.has(node.id)) await callStorage(storage, 'putNode', node)
+    }
+  } catch (error) {
+    // Only a storage without transactions can have kept a node of what failed.
+    if (typeof storage.transaction !== 'function' && typeof storage.removeNode === 'function') {
+      for (const id of nodesPut) await Promise.resolve(storage.removeNode(id)).catch(() => {})
+    }
+    throw error
+  }
+  for (const [method, ...args] of later) await callStorage(storage, method, ...args).catch(() => {})
+}
+
+/**
+ * @param {any} storage
+ * @param {string} payload
+ * @param {Set<string>} nodesPut
+ */
+async function applyInTransaction(storage, payload, nodesPut) {
+  /** @type {Promise<void> | undefined} */
+  let last
+  const run = async (/** @type {any} */ tx) => {
+    nodesPut.clear()
+    // Parsed anew for each run: a storage may keep the objects that a run gave it.
+    const writes = JSON.parse(payload).filter((/** @type {[string]} */ [method]) => method !== 'putCompressionCache')
+    await applyAll(tx ?? storage, writes, nodesPut)
+  }
+  await storage.transaction((/** @type {any} */ tx) => (last = run(tx)))
+  if (last === undefined) throw new StorageError('storage.transaction() ended without running its function', { code: 'transaction' })
+  await last
+}
+
+/**
+ * @param {any} target
+ * @param {Array<[string, ...any[]]>} writes
+ * @param {Set<string>} nodesPut
+ */
+async function applyAll(target, writes, nodesPut) {
+  for (const [method, ...args] of writes) {
+    if (method === 'clearInsightIf') {
+      const [id, content] = args
+      if ((await readText(target, 'getInsight', id)) === content) await callStorage(target, 'clearInsight', id)
+    } else if (method === 'putNode') {
+      if (typeof target.putNode !== 'function') continue
+      await target.putNode(args[0])
+      nodesPut.add(args[0].id)
+    } else {
+      await callStorage(target, method, ...args)
+    }
+  }
+}
+
+module.exports = { applyForNative, callStorage, readForNative, readText, wrongShape }

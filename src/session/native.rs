@@ -1,0 +1,101 @@
+//! Turns over native storages and native adapters: nothing of them crosses into JavaScript.
+
+use std::{ops::Range, sync::Arc};
+
+use async_trait::async_trait;
+
+use super::hooks::{Extent, Model, PieceSink, Prompt, Records, Tools, TurnRead, TurnStorage};
+use crate::{
+    context::History,
+    error::Result,
+    llm::{Adapter, Completion, Request, tool_calls::Joiner},
+    message::Message,
+    storage::{ListRecords, Slot, Storage, Write},
+    text::Text,
+};
+
+/// A native storage, used directly.
+pub struct NativeTurnStorage(pub Arc<dyn Storage>);
+
+struct NativeRecords(Arc<Vec<Message>>);
+
+#[async_trait]
+impl Records for NativeRecords {
+    fn outline(&self) -> &dyn History {
+        &*self.0
+    }
+
+    async fn weigh(&self) -> Result<()> {
+        Ok(())
+    }
+
+    async fn messages(&self, range: Range<usize>) -> Result<Vec<Message>> {
+        Ok(self.0.get(range).unwrap_or_default().to_vec())
+    }
+
+    fn native(&self) -> Option<&[Message]> {
+        Some(&self.0)
+    }
+}
+
+#[async_trait]
+impl TurnStorage for NativeTurnStorage {
+    async fn load(&self, id: &Text, slot: Slot, extent: Extent) -> Result<TurnRead> {
+        let loaded = self.0.load(id, slot).await?;
+        let base = loaded.cache.as_ref().map_or(0, |cache| cache.compressed_count);
+        let (records, base) = match extent {
+            Extent::Whole if base > 0 => (self.0.list_records(id, &ListRecords::default()).await?, 0),
+            _ => (loaded.records, base),
+        };
+        Ok(TurnRead {
+            system_prompt: loaded.system_prompt,
+            slot: loaded.slot,
+            records: Arc::new(NativeRecords(records)),
+            cache: loaded.cache,
+            base,
+            intact: 0,
+            keeps_cache: true,
+        })
+    }
+
+    async fn commit(&self, writes: Vec<Write>) -> Result<()> {
+        self.0.apply(writes).await
+    }
+
+    async fn fingerprint(&self, _records: &dyn Records, _count: u64) -> Result<Text> {
+        Ok(Text::default())
+    }
+}
+
+/// A native adapter.
+pub struct NativeModel {
+    pub adapter: Arc<dyn Adapter>,
+    pub window_tokens: u64,
+    pub identity: u64,
+}
+
+#[async_trait]
+impl Model for NativeModel {
+    fn window_tokens(&self) -> u64 {
+        self.window_tokens
+    }
+
+    fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    async fn generate(&self, prompt: &Prompt, tools: &Tools, pieces: Option<PieceSink>) -> Result<Completion> {
+        let messages = prompt.messages().await?;
+        let request = Request { messages: &messages, tools: &tools.specs, max_tokens: None, temperature: None };
+        let Some(pieces) = pieces else {
+            return Ok(self.adapter.complete(request).await?);
+        };
+        let mut joiner = Joiner::default();
+        let mut sink = |chunk| {
+            pieces(&chunk);
+            joiner.push(chunk);
+        };
+        self.adapter.stream(request, &mut sink).await?;
+        Ok(joiner.finish()?)
+    }
+}

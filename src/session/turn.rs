@@ -1,0 +1,226 @@
+//! One turn: `send` or `stream`, of a session or of a main session.
+//!
+//! Everything up to the answer can fail or be cancelled without a trace; then one commit stores the whole turn.
+
+use std::sync::Arc;
+
+use super::{
+    cancellation::Cancellation,
+    hooks::{Extent, PieceSink, Prompt, Tools, TurnHost, TurnRead, TurnState},
+    queue::{Place, Turnstile},
+    session::Session,
+};
+use crate::{
+    clock::now_iso,
+    context::{
+        Conversation, Fixed, PlanInput, Planner, Step, Summary, budget, compressor,
+        tool_results::{self, Reading},
+    },
+    error::{Error, Result},
+    llm::Completion,
+    message::{Message, MessageBuilder, Role, ToolCall},
+    meta::Kind,
+    storage::{CompressionCache, Write},
+    text::Text,
+};
+
+/// What the caller says.
+#[derive(Debug)]
+pub enum TurnInput {
+    /// A user message, or tool results in the string form of `@stello-ai/core`.
+    Text(Text),
+    /// JSON of `{ toolResults: ToolResult[] }`.
+    ToolResults(String),
+}
+
+pub struct TurnRequest<'a> {
+    pub session: &'a Session,
+    /// The place in the session's queue that the call took.
+    pub place: Place,
+    /// The state at the time of the call, which holds if the turn need not wait.
+    pub state: TurnState,
+    pub host: &'a dyn TurnHost,
+    pub input: TurnInput,
+    /// Given for `stream`.
+    pub pieces: Option<PieceSink>,
+}
+
+/// Runs a turn to its end. `cancellation` ends it at any moment before the commit.
+pub async fn run(request: TurnRequest<'_>, cancellation: &Cancellation) -> Result<Completion> {
+    let session = request.session;
+    let answered = cancellation.guard(answer(request)).await?;
+    answered.state.storage.commit(answered.writes).await?;
+    *session.conversation() = answered.conversation;
+    Ok(answered.completion)
+}
+
+/// A turn that has its answer and is not stored yet. It holds its place in the queue until it is dropped.
+struct Answered {
+    state: TurnState,
+    writes: Vec<Write>,
+    conversation: Conversation,
+    completion: Completion,
+    _turnstile: Turnstile,
+}
+
+async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
+    let TurnRequest { session, place, state, host, input, pieces } = request;
+    let (turnstile, waited) = place.reach().await;
+    session.shared().refuse_archived()?;
+    let state = if waited { host.state().await? } else { state };
+
+    let mut read = state.storage.load(session.id(), session.slot(), Extent::Needed).await?;
+    let new = match new_messages(&input, &read)? {
+        Some(new) => new,
+        None => {
+            read = state.storage.load(session.id(), session.slot(), Extent::Whole).await?;
+            new_messages(&input, &read)?.ok_or_else(|| Error::Internal("the whole history was not enough".into()))?
+        }
+    };
+    let new = Arc::new(new);
+
+    let remembered = session.conversation().clone();
+    let summary = usable_summary(&state, &read, remembered.summary.as_ref()).await;
+    let conversation = Conversation { summary, ..remembered };
+    let (planner, prompt) = assemble(session, &state, &read, &new, &conversation).await?;
+
+    let mut completion = state.model.generate(&prompt, &state.tools, pieces).await?;
+    make_ids_unique(&mut completion.tool_calls);
+
+    let conversation = planner.observe(completion.usage.map(|usage| usage.prompt_tokens));
+    let mut writes = turn_writes(session, &new, &completion, read.slot);
+    if let Some(summary) = planner.new_summary().filter(|_| read.keeps_cache) {
+        writes.push(cache_write(session.id(), &state, &read, summary).await?);
+    }
+    Ok(Answered { state, writes, conversation, completion, _turnstile: turnstile })
+}
+
+/// The messages that the turn adds before the model's; `None` where the history that was read does not tell.
+fn new_messages(input: &TurnInput, read: &TurnRead) -> Result<Option<Vec<Message>>> {
+    let now = now_iso();
+    let history = read.records.outline();
+    let complete = read.base == 0;
+    let reading = match input {
+        TurnInput::Text(text) => tool_results::read_text(text, history, complete, Some(&now))?,
+        TurnInput::ToolResults(json) => tool_results::read_object(json, history, complete, Some(&now))?,
+    };
+    Ok(match (reading, input) {
+        (Reading::Results(messages), _) => Some(messages),
+        (Reading::UserText, TurnInput::Text(text)) => {
+            Some(vec![MessageBuilder::new(Role::User, text.clone()).timestamp(now).build()])
+        }
+        (Reading::UserText, TurnInput::ToolResults(_)) | (Reading::NeedsOlder, _) => None,
+    })
+}
+
+/// The summary to start from: the one read with the records, else this handle's own, each only if the records that it
+/// covers are still the same.
+async fn usable_summary(state: &TurnState, read: &TurnRead, own: Option<&Summary>) -> Option<Summary> {
+    if let Some(own) = own.filter(|own| read.base == 0 && own.compressed_count <= read.intact) {
+        return Some(own.clone());
+    }
+    let cache = read.cache.as_ref()?;
+    let loaded = read.records.outline().len() as u64;
+    let right = read.records.native().is_some()
+        || cache.compressed_count <= loaded
+            && state
+                .storage
+                .fingerprint(&*read.records, cache.compressed_count)
+                .await
+                .is_ok_and(|fingerprint| fingerprint == cache.fingerprint);
+    right.then(|| Summary { text: cache.summary.clone(), compressed_count: cache.compressed_count })
+}
+
+/// Plans the prompt, summarising older history as often as it takes.
+async fn assemble(
+    session: &Session,
+    state: &TurnState,
+    read: &TurnRead,
+    new: &Arc<Vec<Message>>,
+    conversation: &Conversation,
+) -> Result<(Planner, Prompt)> {
+    let label = session.shared().meta().label.clone();
+    let (system_prompt, slot) = (read.system_prompt.as_ref(), read.slot.as_ref());
+    let fixed = match session.kind() {
+        Kind::Standard => Fixed::session(system_prompt, &label, slot),
+        Kind::Main => Fixed::main(system_prompt, slot),
+    };
+    let tools = budget::weigh_tools(&state.tools.json);
+    let input = || PlanInput {
+        window_tokens: state.model.window_tokens(),
+        adapter: state.model.identity(),
+        tools,
+        fixed: &fixed,
+        history: read.records.outline(),
+        base: read.base,
+        new_tokens: new.iter().map(budget::weigh).fold(0, u32::saturating_add),
+        answers_pending: new.first().is_some_and(|message| message.role() == Role::Tool),
+        compressor_tokens: if state.compressor.is_some() { 0 } else { compressor::PROMPT_TOKENS },
+    };
+    let prompt = |parts| Prompt { parts, records: read.records.clone(), new: new.clone() };
+    let mut planner = Planner::new(&input(), conversation)?;
+    loop {
+        match planner.next() {
+            Step::Weigh => {
+                read.records.weigh().await?;
+                planner = Planner::new(&input(), conversation)?;
+            }
+            Step::Fold(parts) => {
+                let summary = summarise(state, &prompt(parts)).await?;
+                planner.finish(summary)?;
+            }
+            Step::Prompt(parts) => return Ok((planner, prompt(parts))),
+        }
+    }
+}
+
+/// One call of the compressor: the user's function, or the adapter with the built-in prompt.
+async fn summarise(state: &TurnState, stretch: &Prompt) -> Result<Text> {
+    if let Some(compressor) = &state.compressor {
+        return compressor.compress(stretch).await;
+    }
+    let messages = stretch.messages().await?;
+    let request = compressor::request(&messages, state.model.window_tokens());
+    let prompt = Prompt {
+        parts: vec![crate::context::Part::New],
+        records: stretch.records.clone(),
+        new: Arc::new(request.into()),
+    };
+    let answer = state.model.generate(&prompt, &Tools::default(), None).await?;
+    Ok(compressor::without_thinking(&answer.content.unwrap_or_default()))
+}
+
+/// The turn as it will be stored, in order.
+fn turn_writes(session: &Session, new: &[Message], completion: &Completion, slot: Option<Text>) -> Vec<Write> {
+    let assistant = MessageBuilder::new(Role::Assistant, completion.content.clone().unwrap_or_default())
+        .tool_calls(completion.tool_calls.clone())
+        .reasoning_content(completion.reasoning_content.clone())
+        .timestamp(now_iso())
+        .build();
+    let id = session.id();
+    let records = new.iter().cloned().chain([assistant]);
+    let mut writes: Vec<_> = records.map(|record| Write::AppendRecord { id: id.clone(), record }).collect();
+    if let (Kind::Standard, Some(content)) = (session.kind(), slot) {
+        writes.push(Write::ClearInsightIf { id: id.clone(), content });
+    }
+    writes
+}
+
+async fn cache_write(id: &Text, state: &TurnState, read: &TurnRead, summary: &Summary) -> Result<Write> {
+    let cache = CompressionCache {
+        summary: summary.text.clone(),
+        compressed_count: summary.compressed_count,
+        fingerprint: state.storage.fingerprint(&*read.records, summary.compressed_count).await?,
+    };
+    Ok(Write::PutCompressionCache { id: id.clone(), cache })
+}
+
+/// A model's call ids name its calls only if they are there and differ.
+fn make_ids_unique(calls: &mut [ToolCall]) {
+    let mut seen = std::collections::HashSet::new();
+    for call in calls {
+        if call.id.is_empty() || !seen.insert(call.id.clone()) {
+            call.id = Text::from(format!("call_{}", uuid::Uuid::new_v4().simple()));
+        }
+    }
+}
