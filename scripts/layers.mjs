@@ -43,6 +43,18 @@ const JS_DEPENDENCIES = {
 /** Names that say nothing of what is inside. */
 const NO_NAMES = /^(utils?|helpers?|common|managers?)$/
 
+/** Comments and literals of Rust: what looks like code in them is none. */
+const RUST_ASIDE = /\/\*[^]*?\*\/|\/\/[^\n]*|\br(#*)"[^]*?"\1|"(?:\\[^]|[^"\\])*"|'(?:\\[^\n]+?|[^'\\\n])'/g
+
+/** Comments of JavaScript, and the strings that may hold what looks like one. */
+const JS_ASIDE = /\/\*[^]*?\*\/|\/\/[^\n]*|"(?:\\[^]|[^"\\\n])*"|'(?:\\[^]|[^'\\\n])*'/g
+
+/** @type {Map<string, string[]>} */
+const layers = new Map(Object.entries(MAY_NAME))
+
+/** The parts that are there: a name at the root of the crate that is none of them is an item. */
+const present = new Set(readdirSync(join(root, 'src')).filter((name) => name !== 'js' && name !== 'lib.rs').map((name) => name.replace(/\.rs$/, '')))
+
 /** @type {string[]} */
 const violations = []
 for (const file of sources('src')) {
@@ -58,7 +70,7 @@ else console.log('The layers hold.')
 
 /** @param {string} file */
 function checkRust(file) {
-  const code = withoutComments(readFileSync(join(root, file), 'utf8'))
+  const code = readFileSync(join(root, file), 'utf8').replaceAll(RUST_ASIDE, blank)
   const module = modulePath(file)
   const [part] = module
   for (const { path, line } of paths(code)) {
@@ -72,21 +84,24 @@ function checkRust(file) {
 }
 
 /**
+ * `part` names `target`.
+ *
  * @param {string} file
  * @param {number} line
  * @param {string} part
  * @param {string} target
  */
 function checkPart(file, line, part, target) {
-  if (target === part) return
-  const may = new Map(Object.entries(MAY_NAME)).get(part)
+  if (target === part || !present.has(target)) return
+  const may = layers.get(part)
   if (may === undefined) violations.push(`${file}:${line}: the part '${part}' has no place among the layers`)
   else if (!VOCABULARY.includes(target) && !may.includes(target)) violations.push(`${file}:${line}: ${part} must not know ${target}`)
 }
 
 /** @param {string} file */
 function checkJs(file) {
-  const code = withoutComments(readFileSync(join(root, file), 'utf8'))
+  const text = readFileSync(join(root, file), 'utf8')
+  const code = text.replaceAll(JS_ASIDE, (aside) => (/^\/[/*]/.test(aside) ? blank(aside) : aside))
   for (const match of code.matchAll(/(?:\brequire\(|\bimport\(|\bfrom\s+|\bimport\s+)(['"])([^'"\n]+)\1/g)) {
     const id = match[2] ?? ''
     const line = lineOf(code, match.index)
@@ -124,7 +139,7 @@ function unfold(tree) {
   const open = text.indexOf('{')
   if (open < 0) return [text.replace(/\s+as\s+\w+$/, '').split(/\s*::\s*/)]
   const start = text.slice(0, open).split(/\s*::\s*/).filter((name) => name !== '').map((name) => name.trim())
-  return splitTop(text.slice(open + 1, text.lastIndexOf('}'))).flatMap((part) => unfold(part).map((path) => [...start, ...path]))
+  return splitTop(text.slice(open + 1, text.lastIndexOf('}'))).flatMap((part) => unfold(part).map((path) => start.concat(path)))
 }
 
 /** @param {string} list */
@@ -185,12 +200,6 @@ function sources(folder) {
  */
 function isWithin(file, places) {
   return places.some((place) => (place.endsWith('/') ? file.startsWith(place) || file === `${place.slice(0, -1)}.rs` : file === place))
-}
-
-/** @param {string} code */
-function withoutComments(code) {
-  // Strings go along, so that `//` inside one is no comment; they keep their place and are never a path of Rust.
-  return code.replaceAll(/\/\*[^]*?\*\/|\/\/[^\n]*|"(?:\\[^]|[^"\\])*"/g, (text) => (text.startsWith('"') ? text : blank(text)))
 }
 
 /** @param {string} text */
