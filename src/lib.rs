@@ -9,11 +9,14 @@
 //! - [`session`]: the turn, and what surrounds it
 //! - `binding`: the only place that names napi
 
+#[cfg(feature = "node")]
+mod binding;
 pub mod clock;
 pub mod context;
 pub mod error;
 pub mod llm;
 pub mod message;
 pub mod meta;
+pub mod session;
 pub mod storage;
 pub mod text;

@@ -10,9 +10,9 @@ use super::{
     text::FromJs,
 };
 use crate::{
-    context::Part,
+    context::assemble::Part,
     error::{Error, Result},
-    llm::{Chunk, Completion, ToolCallDelta, Usage, tool_calls::Joiner},
+    llm::{Chunk, Completion, Joiner, ToolCallDelta, Usage},
     message::ToolCall,
     session::{Model, PieceSink, Prompt, Tools},
     text::{Json, Text},
@@ -93,8 +93,8 @@ impl Answer {
             });
             calls.collect()
         } else {
-            let mut joiner = Joiner::default();
-            joiner.push(Chunk {
+            let mut joiner = Joiner::new("custom");
+            joiner.push(&Chunk {
                 tool_call_deltas: self.tool_call_deltas,
                 finish_reason: self.finish_reason.clone(),
                 ..Chunk::default()

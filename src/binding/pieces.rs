@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::bridge::{Ask, Inner};
-use crate::{
-    llm::{Chunk, ToolCallDelta},
-    session::PieceSink,
+use super::{
+    bridge::{Ask, Inner},
+    js_store::json,
 };
+use crate::{llm::Chunk, session::PieceSink};
 
 /// A JSON array that is still open, or empty text.
 #[derive(Default)]
@@ -63,11 +63,11 @@ fn push_chunk(chunk: &Chunk, out: &mut String) {
     }
     if !chunk.tool_call_deltas.is_empty() {
         out.push_str(",\"toolCallDeltas\":");
-        out.push_str(&super::js_store::json::<[ToolCallDelta]>(&chunk.tool_call_deltas));
+        out.push_str(&json(&chunk.tool_call_deltas));
     }
     if let Some(usage) = &chunk.usage {
         out.push_str(",\"usage\":");
-        out.push_str(&super::js_store::json(usage));
+        out.push_str(&json(usage));
     }
     if let Some(reason) = &chunk.finish_reason {
         out.push_str(",\"finishReason\":");

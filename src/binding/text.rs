@@ -13,7 +13,7 @@ use napi::{
 use crate::text::Text;
 
 /// JSON (or other) text on its way to JavaScript, in the form that V8 takes fastest. Made off the JavaScript thread.
-pub(super) enum ToJs {
+pub enum ToJs {
     Null,
     Ascii(String),
     Wide(Vec<u16>),
@@ -55,7 +55,7 @@ impl ToNapiValue for ToJs {
 }
 
 /// Text from JavaScript, not yet decoded.
-pub(super) struct FromJs(Vec<u16>);
+pub struct FromJs(Vec<u16>);
 
 impl FromJs {
     pub(super) fn to_text(&self) -> Text {

@@ -109,6 +109,6 @@ async fn inherited(
             Arc::new(context.choose(&records).await?)
         }
     };
-    let valid = tool_groups::valid(records.as_slice());
-    Ok(valid.into_iter().filter_map(|index| records.get(index).cloned()).collect())
+    let valid = tool_groups::clean(records.as_slice()).ranges();
+    Ok(valid.into_iter().filter_map(|range| records.get(range)).flatten().cloned().collect())
 }

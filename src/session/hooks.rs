@@ -6,7 +6,7 @@ use std::{ops::Range, sync::Arc};
 use async_trait::async_trait;
 
 use crate::{
-    context::{History, Part},
+    context::{History, assemble::Part},
     error::Result,
     llm::{Chunk, Completion, ToolSpec},
     message::{Message, MessageBuilder, Role},

@@ -8,7 +8,7 @@ use super::hooks::{Extent, Model, PieceSink, Prompt, Records, Tools, TurnRead, T
 use crate::{
     context::History,
     error::Result,
-    llm::{Adapter, Completion, Request, tool_calls::Joiner},
+    llm::{Adapter, Completion, Joiner, Request},
     message::Message,
     storage::{ListRecords, Slot, Storage, Write},
     text::Text,
@@ -18,6 +18,8 @@ use crate::{
 pub struct NativeTurnStorage(pub Arc<dyn Storage>);
 
 struct NativeRecords(Arc<Vec<Message>>);
+
+
 
 #[async_trait]
 impl Records for NativeRecords {
@@ -90,10 +92,10 @@ impl Model for NativeModel {
         let Some(pieces) = pieces else {
             return Ok(self.adapter.complete(request).await?);
         };
-        let mut joiner = Joiner::default();
+        let mut joiner = Joiner::new("");
         let mut sink = |chunk| {
             pieces(&chunk);
-            joiner.push(chunk);
+            joiner.push(&chunk);
         };
         self.adapter.stream(request, &mut sink).await?;
         Ok(joiner.finish()?)

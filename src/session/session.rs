@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::registry::Shared;
 use crate::{
     clock::now_iso,
-    context::Conversation,
+    context::compress::Memory as Conversation,
     error::{Error, Result},
     message::Message,
     meta::{Kind, SessionMeta, Status},

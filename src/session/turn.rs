@@ -13,7 +13,10 @@ use super::{
 use crate::{
     clock::now_iso,
     context::{
-        Conversation, Fixed, PlanInput, Planner, Step, Summary, budget, compressor,
+        assemble::{Fixed, Part},
+        budget,
+        compress::{Input, Memory as Conversation, Planner, Step, Summary},
+        compressor,
         tool_results::{self, Reading},
     },
     error::{Error, Result},
@@ -88,7 +91,7 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
     make_ids_unique(&mut completion.tool_calls);
 
     let conversation = planner.observe(completion.usage.map(|usage| usage.prompt_tokens));
-    let mut writes = turn_writes(session, &new, &completion, read.slot);
+    let mut writes = turn_writes(session, &new, &completion, read.slot.as_ref());
     if let Some(summary) = planner.new_summary().filter(|_| read.keeps_cache) {
         writes.push(cache_write(session.id(), &state, &read, summary).await?);
     }
@@ -100,16 +103,14 @@ fn new_messages(input: &TurnInput, read: &TurnRead) -> Result<Option<Vec<Message
     let now = now_iso();
     let history = read.records.outline();
     let complete = read.base == 0;
-    let reading = match input {
-        TurnInput::Text(text) => tool_results::read_text(text, history, complete, Some(&now))?,
-        TurnInput::ToolResults(json) => tool_results::read_object(json, history, complete, Some(&now))?,
+    let text = match input {
+        TurnInput::Text(text) => text,
+        TurnInput::ToolResults(json) => return tool_results::read_object(json, history, Some(&now)).map(Some),
     };
-    Ok(match (reading, input) {
-        (Reading::Results(messages), _) => Some(messages),
-        (Reading::UserText, TurnInput::Text(text)) => {
-            Some(vec![MessageBuilder::new(Role::User, text.clone()).timestamp(now).build()])
-        }
-        (Reading::UserText, TurnInput::ToolResults(_)) | (Reading::NeedsOlder, _) => None,
+    Ok(match tool_results::read_text(text, history, complete, Some(&now))? {
+        Reading::Results(messages) => Some(messages),
+        Reading::UserText => Some(vec![MessageBuilder::new(Role::User, text.clone()).timestamp(now).build()]),
+        Reading::NeedsOlder => None,
     })
 }
 
@@ -146,7 +147,7 @@ async fn assemble(
         Kind::Main => Fixed::main(system_prompt, slot),
     };
     let tools = budget::weigh_tools(&state.tools.json);
-    let input = || PlanInput {
+    let input = || Input {
         window_tokens: state.model.window_tokens(),
         adapter: state.model.identity(),
         tools,
@@ -154,13 +155,14 @@ async fn assemble(
         history: read.records.outline(),
         base: read.base,
         new_tokens: new.iter().map(budget::weigh).fold(0, u32::saturating_add),
+        new_count: u32::try_from(new.len()).unwrap_or(u32::MAX),
         answers_pending: new.first().is_some_and(|message| message.role() == Role::Tool),
         compressor_tokens: if state.compressor.is_some() { 0 } else { compressor::PROMPT_TOKENS },
     };
     let prompt = |parts| Prompt { parts, records: read.records.clone(), new: new.clone() };
     let mut planner = Planner::new(&input(), conversation)?;
     loop {
-        match planner.next() {
+        match planner.step() {
             Step::Weigh => {
                 read.records.weigh().await?;
                 planner = Planner::new(&input(), conversation)?;
@@ -179,10 +181,15 @@ async fn summarise(state: &TurnState, stretch: &Prompt) -> Result<Text> {
     if let Some(compressor) = &state.compressor {
         return compressor.compress(stretch).await;
     }
+    let previous = match stretch.parts.first() {
+        Some(Part::System(summary)) => Some(summary),
+        _ => None,
+    };
     let messages = stretch.messages().await?;
-    let request = compressor::request(&messages, state.model.window_tokens());
+    let leaving = messages.get(usize::from(previous.is_some())..).unwrap_or_default();
+    let request = compressor::request(previous, leaving, state.model.window_tokens());
     let prompt = Prompt {
-        parts: vec![crate::context::Part::New],
+        parts: vec![Part::New],
         records: stretch.records.clone(),
         new: Arc::new(request.into()),
     };
@@ -191,7 +198,7 @@ async fn summarise(state: &TurnState, stretch: &Prompt) -> Result<Text> {
 }
 
 /// The turn as it will be stored, in order.
-fn turn_writes(session: &Session, new: &[Message], completion: &Completion, slot: Option<Text>) -> Vec<Write> {
+fn turn_writes(session: &Session, new: &[Message], completion: &Completion, slot: Option<&Text>) -> Vec<Write> {
     let assistant = MessageBuilder::new(Role::Assistant, completion.content.clone().unwrap_or_default())
         .tool_calls(completion.tool_calls.clone())
         .reasoning_content(completion.reasoning_content.clone())
@@ -201,7 +208,7 @@ fn turn_writes(session: &Session, new: &[Message], completion: &Completion, slot
     let records = new.iter().cloned().chain([assistant]);
     let mut writes: Vec<_> = records.map(|record| Write::AppendRecord { id: id.clone(), record }).collect();
     if let (Kind::Standard, Some(content)) = (session.kind(), slot) {
-        writes.push(Write::ClearInsightIf { id: id.clone(), content });
+        writes.push(Write::ClearInsightIf { id: id.clone(), content: content.clone() });
     }
     writes
 }

@@ -1,0 +1,131 @@
+// @ts-check
+'use strict'
+
+const { AdapterHandle } = require('./native.cjs')
+const check = require('./check.cjs')
+const { errorFromFault } = require('./errors.cjs')
+const { Operation, abortReason } = require('./operation.cjs')
+const { Pieces } = require('./pieces.cjs')
+const { toolSpecs } = require('./tool.cjs')
+
+/**
+ * The native adapter behind a `complete` or a `stream`: on the functions, so that spreading an adapter keeps it
+ * native and wrapping one of them does not go unnoticed.
+ *
+ * @type {WeakMap<Function, import('./native.cjs').AdapterHandle>}
+ */
+const handles = new WeakMap()
+
+/**
+ * The native adapter that `llm` is, if both its functions are still the native ones.
+ *
+ * @param {any} llm
+ * @returns {import('./native.cjs').AdapterHandle | null}
+ */
+function nativeAdapter(llm) {
+  const handle = handles.get(llm.complete)
+  return handle !== undefined && handles.get(llm.stream) === handle ? handle : null
+}
+
+/** What the adapters read of `process.env`. */
+const VARIABLES = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORG_ID', 'OPENAI_PROJECT_ID', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL']
+
+/**
+ * @param {string} factory
+ * @param {any} given
+ */
+function createAdapter(factory, given) {
+  if (given === null || typeof given !== 'object') throw check.wrong('options', 'an object', given)
+  const { extraBody } = given
+  /** @type {Record<string, string>} */
+  const env = {}
+  for (const name of VARIABLES) if (process.env[name] !== undefined) env[name] = process.env[name]
+  const without = extraBody === null || typeof extraBody !== 'object' ? [] : Object.keys(extraBody).filter((key) => extraBody[key] === undefined)
+  const made = AdapterHandle.create(factory, check.json('options', { ...given, extraBodyWithout: without }), env)
+  if (typeof made === 'string') throw errorFromFault(JSON.parse(made))
+  const handle = made
+
+  /**
+   * @param {any} messages
+   * @param {any} [options]
+   */
+  async function complete(messages, options) {
+    const { signal, call } = checkCall(messages, options)
+    if (signal?.aborted) throw abortReason(signal)
+    return new Operation().start((bridge, number) => bridge.adapterComplete(number, handle, call), { signal }).promise
+  }
+
+  /**
+   * @param {any} messages
+   * @param {any} [options]
+   */
+  function stream(messages, options) {
+    const { signal, call } = checkCall(messages, options)
+    return lazyStream(handle, signal, call)
+  }
+
+  handles.set(complete, handle)
+  handles.set(stream, handle)
+  return { maxContextTokens: handle.windowTokens(), complete, stream }
+}
+
+/**
+ * A stream that asks the provider when it is first read, and closes the connection when its reader leaves.
+ *
+ * @param {import('./native.cjs').AdapterHandle} handle
+ * @param {AbortSignal | undefined} signal
+ * @param {string} call
+ */
+function lazyStream(handle, signal, call) {
+  /** @type {Operation<null> | undefined} */
+  let operation
+  /** @type {Pieces<any>} */
+  const pieces = new Pieces(() => operation?.cancel())
+  const iterator = pieces[Symbol.asyncIterator]()
+  const begin = () => {
+    if (signal?.aborted) return pieces.end({ error: abortReason(signal) })
+    operation = new Operation((chunks) => chunks.forEach((chunk) => pieces.push(chunk)))
+    operation.start((bridge, number) => bridge.adapterStream(number, handle, call), { signal })
+    operation.promise.then(
+      () => pieces.end(undefined),
+      (error) => pieces.end({ error }),
+    )
+  }
+  let begun = false
+  return {
+    ...iterator,
+    next() {
+      if (!begun) {
+        begun = true
+        begin()
+      }
+      return iterator.next()
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+/**
+ * @param {any} messages
+ * @param {any} given
+ */
+function checkCall(messages, given) {
+  if (!Array.isArray(messages)) throw check.wrong('messages', 'an array of messages', messages)
+  const { signal, tools, maxTokens, temperature } = check.options('options', given)
+  check.signal('options.signal', signal)
+  if (maxTokens !== undefined && (!Number.isSafeInteger(maxTokens) || maxTokens < 1)) {
+    throw check.wrong('options.maxTokens', 'a positive integer', maxTokens)
+  }
+  if (temperature !== undefined && !Number.isFinite(temperature)) throw check.wrong('options.temperature', 'a finite number', temperature)
+  return { signal, call: check.json('messages', { messages, tools: toolSpecs(tools), maxTokens, temperature }) }
+}
+
+module.exports = {
+  nativeAdapter,
+  createGPT: (/** @type {any} */ options) => createAdapter('createGPT', options),
+  createClaude: (/** @type {any} */ options) => createAdapter('createClaude', options),
+  createOpenAICompatibleAdapter: (/** @type {any} */ options) => createAdapter('createOpenAICompatibleAdapter', options),
+  createAnthropicAdapter: (/** @type {any} */ options) => createAdapter('createAnthropicAdapter', options),
+}
