@@ -1,7 +1,7 @@
 //! Text and JSON that come from JavaScript and must go back unchanged.
 //!
 //! JavaScript strings are UTF-16 and may hold a NUL or half a surrogate pair, which neither `String`
-//! nor PostgreSQL can. [`Text`] keeps such a string as the inside of its JSON literal, exactly as
+//! nor `PostgreSQL` can. [`Text`] keeps such a string as the inside of its JSON literal, exactly as
 //! `JSON.stringify` writes it: always valid UTF-8, never lossy, ready to be copied into a request body,
 //! a database column or a reply to JavaScript. [`Json`] is any JSON value, kept as the text it came in,
 //! so that key order, number text and keys such as `__proto__` survive.
@@ -63,6 +63,13 @@ impl Text {
     #[must_use]
     pub fn to_plain(&self) -> String {
         unescape(&self.0, |out, _| out.push('\u{fffd}'))
+    }
+
+    /// The string as the source of a JSON document: half a surrogate pair becomes its escape, which is what it
+    /// means inside a literal of that document.
+    #[must_use]
+    pub fn to_json_source(&self) -> String {
+        unescape(&self.0, push_unit)
     }
 
     /// JavaScript's own form of the string.
@@ -236,6 +243,21 @@ impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         <&RawValue>::deserialize(deserializer).map(|raw| Self(raw.get().into()))
     }
+}
+
+/// Appends `plain` as the inside of a JSON literal.
+pub fn push_escaped(plain: &str, out: &mut String) {
+    let mut rest = plain;
+    while let Some(at) = rest.bytes().position(needs_escape) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let mut chars = from.chars();
+        if let Some(c) = chars.next() {
+            push_char(out, c);
+        }
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
 }
 
 /// The start of a value, for an error message.

@@ -1,5 +1,21 @@
 //! Model providers: one trait, one transport, one folder per protocol.
+//!
+//! A call goes `Request` → bytes (`request`) → [`http`] → provider event (`wire`) → piece (`stream`, `response`) →
+//! [`Chunk`] → [`Joiner`] → [`Completion`].
 
 pub mod adapter;
+pub mod anthropic;
+pub mod http;
+pub mod models;
+pub mod openai;
+pub mod options;
+mod reading;
+mod tool_calls;
+mod wire;
 
 pub use adapter::{Adapter, Chunk, ChunkSink, Completion, Request, ToolCallDelta, ToolSpec, Usage};
+pub use options::Options;
+pub use tool_calls::Joiner;
+
+#[cfg(test)]
+mod tests;

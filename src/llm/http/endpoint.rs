@@ -1,0 +1,254 @@
+//! Where an adapter sends its requests, and with what.
+
+use std::time::Duration;
+
+use reqwest::{
+    Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+
+use super::{Redactor, Secret};
+use crate::error::{Error, Result};
+
+/// How often and how long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Attempts after the first.
+    pub max_retries: u32,
+    /// One attempt, from connecting to its last byte.
+    pub timeout: Duration,
+    /// Silence while a stream is read.
+    pub idle_timeout: Duration,
+}
+
+impl Default for Limits {
+    /// 2 retries, 600 s, 60 s.
+    fn default() -> Self {
+        Self {
+            max_retries: 2,
+            timeout: Duration::from_mins(10),
+            idle_timeout: Duration::from_mins(1),
+        }
+    }
+}
+
+/// One URL of one provider with its headers. Prints no secret.
+#[derive(Debug, Clone)]
+pub(crate) struct Endpoint {
+    provider: &'static str,
+    url: Url,
+    headers: HeaderMap,
+    redactor: Redactor,
+    limits: Limits,
+}
+
+impl Endpoint {
+    /// `path` is put behind the path of `base`; a query of `base` stays behind both.
+    pub(crate) fn new(
+        provider: &'static str,
+        base: &str,
+        path: &str,
+        key: &Secret,
+        limits: Limits,
+    ) -> Result<Self> {
+        let mut redactor = Redactor::default();
+        redactor.add(key.expose());
+        let url = join(base, path).map_err(|problem| {
+            let shown = redactor.redact(base);
+            Error::InvalidArgument(format!(
+                "baseURL: {problem}, got {:?}",
+                without_query(&shown)
+            ))
+        })?;
+        for (name, value) in url.query_pairs() {
+            if is_sensitive(&name) {
+                redactor.add(&value);
+            }
+        }
+        let mut endpoint = Self {
+            provider,
+            url,
+            headers: HeaderMap::new(),
+            redactor,
+            limits,
+        };
+        endpoint.header("content-type", "application/json")?;
+        endpoint.header("accept", "application/json")?;
+        endpoint.header(
+            "user-agent",
+            concat!("stello-session/", env!("CARGO_PKG_VERSION")),
+        )?;
+        Ok(endpoint)
+    }
+
+    /// Adds the header that carries the key.
+    pub(crate) fn key_header(&mut self, name: &str, scheme: &str, key: &Secret) -> Result<()> {
+        let value = format!("{scheme}{}", key.expose());
+        if !key.expose().is_ascii() || HeaderValue::from_str(&value).is_err() {
+            return Err(Error::InvalidArgument(
+                "apiKey: it has a character that a header cannot carry".to_owned(),
+            ));
+        }
+        self.header(name, &value)
+    }
+
+    /// Adds a header or replaces it.
+    pub(crate) fn header(&mut self, name: &str, value: &str) -> Result<()> {
+        let shown = self.redactor.redact(name);
+        let parsed = HeaderName::from_bytes(name.trim().as_bytes())
+            .map_err(|_| Error::InvalidArgument(format!("headers: {shown:?} is not a name")))?;
+        let refused = || {
+            Error::InvalidArgument(format!(
+                "headers: the value of {shown:?} has a character that a header cannot carry"
+            ))
+        };
+        // As `fetch` does it: one byte a character, up to U+00FF.
+        let bytes = value
+            .trim()
+            .chars()
+            .map(|c| u8::try_from(u32::from(c)).map_err(|_| refused()))
+            .collect::<Result<Vec<u8>>>()?;
+        let mut encoded = HeaderValue::from_bytes(&bytes).map_err(|_| refused())?;
+        if is_sensitive(parsed.as_str()) {
+            encoded.set_sensitive(true);
+            let value = value.trim();
+            self.redactor.add(value);
+            if let Some((_scheme, credentials)) = value.split_once(' ') {
+                self.redactor.add(credentials);
+            }
+        }
+        self.headers.insert(parsed, encoded);
+        Ok(())
+    }
+
+    pub(crate) fn provider(&self) -> &'static str {
+        self.provider
+    }
+
+    pub(crate) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+}
+
+fn is_sensitive(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    [
+        "key", "auth", "token", "secret", "cookie", "password", "sig",
+    ]
+    .iter()
+    .any(|part| name.contains(part))
+}
+
+fn join(base: &str, path: &str) -> Result<Url, String> {
+    let mut url = Url::parse(base.trim()).map_err(|error| format!("not a URL ({error})"))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err("expected http: or https:".to_owned());
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        // `fetch` refuses these too; they would end up in logs.
+        return Err("credentials belong into headers".to_owned());
+    }
+    url.set_fragment(None);
+    let joined = format!("{}{path}", url.path().trim_end_matches('/'));
+    url.set_path(&joined);
+    Ok(url)
+}
+
+/// A URL for a message: what is before its query and without credentials.
+pub(super) fn without_query(url: &str) -> String {
+    let shown = url.split(['?', '#']).next().unwrap_or_default();
+    match (shown.split_once("://"), shown.rfind('@')) {
+        (Some((scheme, _)), Some(at)) => {
+            format!("{scheme}://***{}", shown.get(at..).unwrap_or_default())
+        }
+        _ => shown.to_owned(),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn endpoint(base: &str, key: &str) -> Endpoint {
+        let mut endpoint =
+            Endpoint::new("openai", base, "/x", &Secret::new(key), Limits::default()).unwrap();
+        endpoint
+            .header("authorization", &format!("Bearer {key}"))
+            .unwrap();
+        endpoint
+    }
+
+    #[test]
+    fn a_path_is_joined_before_the_query() {
+        let cases = [
+            ("https://h/v1", "https://h/v1/x"),
+            (" https://h/v1/// ", "https://h/v1/x"),
+            ("https://h", "https://h/x"),
+            (
+                "http://h:8/a/?api-version=1&b=2#f",
+                "http://h:8/a/x?api-version=1&b=2",
+            ),
+        ];
+        for (base, url) in cases {
+            assert_eq!(endpoint(base, "k").url().as_str(), url);
+        }
+    }
+
+    #[test]
+    fn an_invalid_url_is_refused_without_its_secrets() {
+        for base in [
+            "",
+            "h/v1",
+            "ftp://h",
+            "http://",
+            "https://user:pass-sk-secret-1@h/?key=pass",
+            "ht tp://sk-secret-1",
+        ] {
+            let key = Secret::new("sk-secret-1");
+            let error = Endpoint::new("openai", base, "/x", &key, Limits::default()).unwrap_err();
+            assert!(matches!(error, Error::InvalidArgument(_)));
+            let message = error.to_string();
+            assert!(
+                !message.contains("secret") && !message.contains("pass"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_header_is_replaced_whatever_its_case_and_its_secret_never_shown() {
+        let mut endpoint = endpoint("https://h", "sk-1234567890");
+        endpoint
+            .header("Authorization", "Token other-secret")
+            .unwrap();
+        assert_eq!(
+            endpoint.headers().get("authorization").unwrap(),
+            "Token other-secret"
+        );
+        assert_eq!(
+            endpoint.redactor().redact("other-secret sk-1234567890"),
+            "*** ***"
+        );
+        let shown = format!("{endpoint:?}");
+        assert!(
+            !shown.contains("other-secret") && !shown.contains("sk-12"),
+            "{shown}"
+        );
+        for (name, value) in [("x y", "v"), ("x", "a\nb-sk-1234567890"), ("x", "日")] {
+            let message = endpoint.header(name, value).unwrap_err().to_string();
+            assert!(!message.contains("sk-12"), "{message}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Raw responses of real servers.
