@@ -1,5 +1,10 @@
 //! The dispatcher: questions to JavaScript, their answers, and the operations that ask them.
 
+#![expect(
+    unsafe_code,
+    reason = "napi deprecates its safe way to refer a function, which also needs exclusive access"
+)]
+
 use std::{
     any::Any,
     collections::HashMap,
@@ -105,14 +110,12 @@ impl Bridge {
 
     /// Keeps the process alive until `release`.
     #[napi(catch_unwind)]
-    #[expect(unsafe_code, reason = "napi deprecates its safe `refer`, which also needs exclusive access")]
     pub fn hold(&self, env: Env) {
         // SAFETY: called on the thread of `env`, which made the function; it lives as long as `self`.
         unsafe { sys::napi_ref_threadsafe_function(env.raw(), self.inner.dispatcher.raw()) };
     }
 
     #[napi(catch_unwind)]
-    #[expect(unsafe_code, reason = "see `hold`")]
     pub fn release(&self, env: Env) {
         // SAFETY: see `hold`.
         unsafe { sys::napi_unref_threadsafe_function(env.raw(), self.inner.dispatcher.raw()) };
@@ -130,7 +133,9 @@ impl Bridge {
     /// The pieces of a stream that came since the last time, as a JSON array; `null` for none.
     #[napi(catch_unwind)]
     pub fn take(&self, operation: u32) -> ToJs {
-        let pieces = lock(&self.inner.streams).get(&operation).and_then(|pieces| pieces.take());
+        let pieces = lock(&self.inner.streams)
+            .get(&operation)
+            .and_then(|pieces| pieces.take());
         pieces.map_or(ToJs::Null, ToJs::from)
     }
 
@@ -207,7 +212,10 @@ impl Inner {
         ask: Ask,
         payload: impl Into<ToJs>,
     ) -> Result<T> {
-        let question = Question { inner: self, number: self.next_question.fetch_add(1, Ordering::Relaxed) };
+        let question = Question {
+            inner: self,
+            number: self.next_question.fetch_add(1, Ordering::Relaxed),
+        };
         let (sender, receiver) = oneshot::channel();
         lock(&self.questions).insert(question.number, sender);
         self.send(operation, question.number, ask, payload.into())?;
@@ -231,7 +239,10 @@ impl Inner {
 
     fn send(&self, operation: u32, question: u32, ask: Ask, payload: ToJs) -> Result<()> {
         let message = (operation, question, ask, payload);
-        match self.dispatcher.call(message, ThreadsafeFunctionCallMode::NonBlocking) {
+        match self
+            .dispatcher
+            .call(message, ThreadsafeFunctionCallMode::NonBlocking)
+        {
             Status::Ok => Ok(()),
             _ => Err(Error::Aborted),
         }

@@ -32,11 +32,20 @@ pub(super) struct JsFunction {
 }
 
 impl JsFunction {
-    async fn call<T: DeserializeOwned>(&self, ask: Ask, payload: String, expected: &str) -> Result<T> {
+    async fn call<T: DeserializeOwned>(
+        &self,
+        ask: Ask,
+        payload: String,
+        expected: &str,
+    ) -> Result<T> {
         let answer: FromJs = self.bridge.ask(self.operation, ask, payload).await?;
         let answer = answer.into_json();
         serde_json::from_str(&answer).map_err(|_| {
-            Error::InvalidArgument(format!("{} must return {expected}, got {}", self.name, excerpt(&answer)))
+            Error::InvalidArgument(format!(
+                "{} must return {expected}, got {}",
+                self.name,
+                excerpt(&answer)
+            ))
         })
     }
 }
@@ -46,7 +55,8 @@ impl Compressor for JsFunction {
     async fn compress(&self, prompt: &Prompt) -> Result<Text> {
         let mut payload = String::new();
         push_parts(prompt, &mut payload);
-        self.call(Ask::Compress, payload, "a non-empty string").await
+        self.call(Ask::Compress, payload, "a non-empty string")
+            .await
     }
 }
 
@@ -60,9 +70,18 @@ impl Consolidator for JsFunction {
 
 #[async_trait]
 impl Integrator for JsFunction {
-    async fn integrate(&self, children: &[ChildL2Summary], synthesis: Option<Text>) -> Result<Integration> {
+    async fn integrate(
+        &self,
+        children: &[ChildL2Summary],
+        synthesis: Option<Text>,
+    ) -> Result<Integration> {
         let payload = format!("[{},{}]", json(&children), json(&synthesis));
-        self.call(Ask::Function, payload, "{ synthesis: string, insights: { sessionId, content }[] }").await
+        self.call(
+            Ask::Function,
+            payload,
+            "{ synthesis: string, insights: { sessionId, content }[] }",
+        )
+        .await
     }
 }
 
@@ -70,9 +89,13 @@ impl Integrator for JsFunction {
 impl ForkContext for JsFunction {
     async fn choose(&self, records: &[Message]) -> Result<Vec<Message>> {
         let payload = format!("[{}]", records_json(records));
-        let chosen: Vec<Json> = self.call(Ask::Function, payload, "an array of messages").await?;
+        let chosen: Vec<Json> = self
+            .call(Ask::Function, payload, "an array of messages")
+            .await?;
         let parse = |(index, record): (usize, &Json)| {
-            Message::parse(record).map_err(|error| Error::InvalidArgument(format!("{}: [{index}].{error}", self.name)))
+            Message::parse(record).map_err(|error| {
+                Error::InvalidArgument(format!("{}: [{index}].{error}", self.name))
+            })
         };
         chosen.iter().enumerate().map(parse).collect()
     }

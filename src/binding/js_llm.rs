@@ -1,6 +1,6 @@
 //! An adapter written in JavaScript.
 
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
 use async_trait::async_trait;
 use serde::Deserialize;
@@ -55,6 +55,7 @@ struct AnswerCall {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[derive(Default)]
+#[expect(clippy::struct_field_names, reason = "the names of the public API")]
 struct AnswerUsage {
     prompt_tokens: Option<f64>,
     completion_tokens: Option<f64>,
@@ -71,14 +72,31 @@ impl Model for JsModel {
         self.identity
     }
 
-    async fn generate(&self, prompt: &Prompt, tools: &Tools, pieces: Option<PieceSink>) -> Result<Completion> {
+    async fn generate(
+        &self,
+        prompt: &Prompt,
+        tools: &Tools,
+        pieces: Option<PieceSink>,
+    ) -> Result<Completion> {
         let mut payload = String::from("{\"parts\":");
         push_parts(prompt, &mut payload);
-        payload.push_str(if pieces.is_some() { ",\"stream\":true" } else { ",\"stream\":false" });
-        payload.push_str(if tools.json.is_empty() { ",\"tools\":false}" } else { ",\"tools\":true}" });
-        let answer: FromJs = self.bridge.ask(self.operation, Ask::Generate, payload).await?;
-        let answer: Answer = serde_json::from_str(&answer.into_json())
-            .map_err(|error| Error::InvalidArgument(format!("llm answered the wrong shape: {error}")))?;
+        payload.push_str(if pieces.is_some() {
+            ",\"stream\":true"
+        } else {
+            ",\"stream\":false"
+        });
+        payload.push_str(if tools.json.is_empty() {
+            ",\"tools\":false}"
+        } else {
+            ",\"tools\":true}"
+        });
+        let answer: FromJs = self
+            .bridge
+            .ask(self.operation, Ask::Generate, payload)
+            .await?;
+        let answer: Answer = serde_json::from_str(&answer.into_json()).map_err(|error| {
+            Error::InvalidArgument(format!("llm answered the wrong shape: {error}"))
+        })?;
         answer.into_completion()
     }
 }
@@ -89,7 +107,10 @@ impl Answer {
             let calls = self.tool_calls.into_iter().map(|call| ToolCall {
                 id: call.id.unwrap_or_default(),
                 name: call.name,
-                input: call.input.filter(|input| input.is_object()).unwrap_or_else(crate::meta::empty_object),
+                input: call
+                    .input
+                    .filter(Json::is_object)
+                    .unwrap_or_else(crate::meta::empty_object),
             });
             calls.collect()
         } else {
@@ -129,7 +150,7 @@ pub(super) fn push_parts(prompt: &Prompt, out: &mut String) {
             Part::Records(range) => match prompt.records.native() {
                 None => {
                     next(out);
-                    out.push_str(&format!("[{},{}]", range.start, range.end));
+                    let _ = write!(out, "[{},{}]", range.start, range.end);
                 }
                 Some(records) => {
                     for record in records.get(range.clone()).unwrap_or_default() {

@@ -103,7 +103,10 @@ impl History for Outline {
         self.links.get(&index).map_or(0, |link| link.calls.len())
     }
 
-    #[expect(clippy::indexing_slicing, reason = "the contract of the trait: call < call_count(index)")]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the contract of the trait: call < call_count(index)"
+    )]
     fn call(&self, index: usize, call: usize) -> (&Text, &Text) {
         let (id, name) = &self.links[&index].calls[call];
         (id, name)
@@ -131,11 +134,21 @@ impl Records for JsRecords {
     }
 
     async fn weigh(&self) -> Result<()> {
-        let mut weights = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut weights = self
+            .known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         if weights.len() < self.outline.len() {
             let rest = self.messages(weights.len()..self.outline.len()).await?;
-            weights.extend(rest.iter().map(|message| message.weight_with(budget::weigh)));
-            self.known.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&weights);
+            weights.extend(
+                rest.iter()
+                    .map(|message| message.weight_with(budget::weigh)),
+            );
+            self.known
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone_from(&weights);
         }
         // Somebody else may have been first; the weights are the same.
         let _ = self.outline.exact.set(weights);
@@ -144,15 +157,22 @@ impl Records for JsRecords {
 
     async fn messages(&self, range: Range<usize>) -> Result<Vec<Message>> {
         let payload = format!("[{},{}]", range.start, range.end);
-        let contents: Arena = self.bridge.ask(self.operation, Ask::Contents, payload).await?;
+        let contents: Arena = self
+            .bridge
+            .ask(self.operation, Ask::Contents, payload)
+            .await?;
         if contents.len() != range.len() {
-            return Err(invalid("listRecords", &"the records changed while a turn was using them"));
+            return Err(invalid(
+                "listRecords",
+                &"the records changed while a turn was using them",
+            ));
         }
         let read = |(n, index): (usize, usize)| {
             let text = contents.get(n);
             if self.outline.rich(index) {
                 // Written by JSON.stringify, which escapes half surrogate pairs.
-                Message::parse(&String::from_utf16_lossy(text)).map_err(|error| invalid("listRecords", &error))
+                Message::parse(&String::from_utf16_lossy(text))
+                    .map_err(|error| invalid("listRecords", &error))
             } else {
                 Ok(MessageBuilder::new(self.outline.role(index), Text::from_utf16(text)).build())
             }
@@ -176,7 +196,12 @@ pub(super) struct JsTurnStorage {
 impl JsTurnStorage {
     pub(super) fn new(bridge: Arc<Inner>, operation: u32, known: KnownWeights) -> Self {
         let store = JsStore::new(bridge.clone(), operation);
-        Self { bridge, operation, store, known }
+        Self {
+            bridge,
+            operation,
+            store,
+            known,
+        }
     }
 }
 
@@ -190,13 +215,18 @@ impl TurnStorage for JsTurnStorage {
         let answer: LoadAnswer = self.bridge.ask(self.operation, Ask::Load, payload).await?;
         let links: Vec<Link> = parse(answer.links, "listRecords")?.unwrap_or_default();
         // A cache that cannot be read never fails a turn.
-        let cache = parse::<CompressionCache>(answer.cache, "getCompressionCache").ok().flatten();
+        let cache = parse::<CompressionCache>(answer.cache, "getCompressionCache")
+            .ok()
+            .flatten();
         let outline = Outline {
             columns: answer.columns,
             links: links.into_iter().map(|link| (link.index, link)).collect(),
             exact: OnceLock::new(),
         };
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).truncate(answer.intact as usize);
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .truncate(answer.intact as usize);
         let records = JsRecords {
             bridge: self.bridge.clone(),
             operation: self.operation,
@@ -220,7 +250,10 @@ impl TurnStorage for JsTurnStorage {
 
     async fn fingerprint(&self, records: &dyn Records, count: u64) -> Result<Text> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        records.messages(0..count).await.map(|messages| fingerprint(&messages))
+        records
+            .messages(0..count)
+            .await
+            .map(|messages| fingerprint(&messages))
     }
 }
 
@@ -241,11 +274,20 @@ fn fingerprint(messages: &[Message]) -> Text {
             feed(call.name.escaped().as_bytes());
             feed(call.input.as_bytes());
         }
-        feed(message.tool_call_id().map(Text::escaped).unwrap_or_default().as_bytes());
+        feed(
+            message
+                .tool_call_id()
+                .map(Text::escaped)
+                .unwrap_or_default()
+                .as_bytes(),
+        );
     }
     Text::from(format!("{}-{hash:016x}", messages.len()))
 }
 
 fn parse<T: serde::de::DeserializeOwned>(json: Option<FromJs>, method: &str) -> Result<Option<T>> {
-    json.map(|json| serde_json::from_str(&json.into_json()).map_err(|error| invalid(method, &error))).transpose()
+    json.map(|json| {
+        serde_json::from_str(&json.into_json()).map_err(|error| invalid(method, &error))
+    })
+    .transpose()
 }

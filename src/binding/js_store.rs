@@ -36,7 +36,10 @@ impl JsStore {
             payload.push_str(argument);
         }
         payload.push(']');
-        let answer: FromJs = self.bridge.ask(self.operation, Ask::Storage, payload).await?;
+        let answer: FromJs = self
+            .bridge
+            .ask(self.operation, Ask::Storage, payload)
+            .await?;
         Ok(answer.into_json())
     }
 
@@ -63,7 +66,9 @@ impl Store for JsStore {
     async fn list_records(&self, id: &Text, options: &ListRecords) -> Result<Arc<Vec<Message>>> {
         let options = (*options != ListRecords::default()).then(|| json(options));
         let id = json(id);
-        let arguments: Vec<&str> = std::iter::once(id.as_str()).chain(options.as_deref()).collect();
+        let arguments: Vec<&str> = std::iter::once(id.as_str())
+            .chain(options.as_deref())
+            .collect();
         let records: Vec<Json> = self.read("listRecords", &arguments).await?;
         let parsed: Result<Vec<_>> = records
             .iter()
@@ -90,11 +95,22 @@ impl Store for JsStore {
 
     async fn list_session_digests(&self, filter: &SessionFilter) -> Result<Vec<SessionDigest>> {
         let sessions = self.list_sessions(filter).await?;
-        let matching = sessions.into_iter().filter(|meta| filter.status.is_none_or(|status| meta.status == status));
+        let matching = sessions
+            .into_iter()
+            .filter(|meta| filter.status.is_none_or(|status| meta.status == status));
         futures_util::future::try_join_all(matching.map(async |meta| {
-            let (memory, insight) =
-                futures_util::future::try_join(self.get_memory(&meta.id), self.get_insight(&meta.id)).await?;
-            Ok(SessionDigest { id: meta.id, label: meta.label, status: meta.status, memory, insight })
+            let (memory, insight) = futures_util::future::try_join(
+                self.get_memory(&meta.id),
+                self.get_insight(&meta.id),
+            )
+            .await?;
+            Ok(SessionDigest {
+                id: meta.id,
+                label: meta.label,
+                status: meta.status,
+                memory,
+                insight,
+            })
         }))
         .await
     }
@@ -134,9 +150,15 @@ impl Store for JsStore {
 fn push_write(write: &Write, out: &mut String) {
     let (method, arguments) = match write {
         Write::PutSession(meta) => ("putSession", vec![json(meta)]),
-        Write::PutSystemPrompt { id, content } => ("putSystemPrompt", vec![json(id), json(content)]),
-        Write::AppendRecord { id, record } => ("appendRecord", vec![json(id), record.json().to_owned()]),
-        Write::TrimRecords { id, keep_recent } => ("trimRecords", vec![json(id), keep_recent.to_string()]),
+        Write::PutSystemPrompt { id, content } => {
+            ("putSystemPrompt", vec![json(id), json(content)])
+        }
+        Write::AppendRecord { id, record } => {
+            ("appendRecord", vec![json(id), record.json().to_owned()])
+        }
+        Write::TrimRecords { id, keep_recent } => {
+            ("trimRecords", vec![json(id), keep_recent.to_string()])
+        }
         Write::PutInsight { id, content } => ("putInsight", vec![json(id), json(content)]),
         Write::ClearInsight { id } => ("clearInsight", vec![json(id)]),
         Write::ClearInsightIf { id, content } => ("clearInsightIf", vec![json(id), json(content)]),
@@ -144,7 +166,9 @@ fn push_write(write: &Write, out: &mut String) {
         Write::PutNode(node) => ("putNode", vec![json(node)]),
         Write::RemoveNode { id } => ("removeNode", vec![json(id)]),
         Write::PutGlobal { key, value } => ("putGlobal", vec![json(key), json(value)]),
-        Write::PutCompressionCache { id, cache } => ("putCompressionCache", vec![json(id), json(cache)]),
+        Write::PutCompressionCache { id, cache } => {
+            ("putCompressionCache", vec![json(id), json(cache)])
+        }
         Write::DeleteSession { id } => ("deleteSession", vec![json(id)]),
     };
     out.push_str("[\"");
@@ -162,5 +186,9 @@ pub(super) fn json<T: Serialize>(value: &T) -> String {
 }
 
 pub(super) fn invalid(method: &str, problem: &dyn std::fmt::Display) -> Error {
-    StorageError::new(StorageCode::InvalidShape, format!("storage.{method}() answered the wrong shape: {problem}")).into()
+    StorageError::new(
+        StorageCode::InvalidShape,
+        format!("storage.{method}() answered the wrong shape: {problem}"),
+    )
+    .into()
 }

@@ -46,7 +46,11 @@ impl AdapterHandle {
     /// `kind` is the name of the factory, `options` its options as JSON, `env` the environment variables that
     /// count. Answers a fault, as JSON, where they are wrong.
     #[napi(catch_unwind)]
-    pub fn create(kind: String, options: FromJs, env: HashMap<String, String>) -> Either<AdapterHandle, ToJs> {
+    pub fn create(
+        kind: String,
+        options: FromJs,
+        env: HashMap<String, String>,
+    ) -> Either<AdapterHandle, ToJs> {
         match make(&kind, &options.into_json(), &env) {
             Ok(handle) => Either::A(handle),
             Err(error) => Either::B(fault::to_json(&error).into()),
@@ -56,7 +60,10 @@ impl AdapterHandle {
     /// `maxContextTokens`.
     #[napi(catch_unwind)]
     pub fn window_tokens(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "JavaScript has no other numbers")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "JavaScript has no other numbers"
+        )]
         let tokens = self.window_tokens as f64;
         tokens
     }
@@ -75,19 +82,29 @@ fn make(kind: &str, options: &str, env: &HashMap<String, String>) -> Result<Adap
     let http = HTTP.clone();
     Ok(match kind {
         "createGPT" => openai(OpenAi::new(openai::gpt(options, env)?, http)?),
-        "createOpenAICompatibleAdapter" => openai(OpenAi::new(openai::compatible(options, env)?, http)?),
+        "createOpenAICompatibleAdapter" => {
+            openai(OpenAi::new(openai::compatible(options, env)?, http)?)
+        }
         "createClaude" => anthropic(Anthropic::new(anthropic::claude(options, env)?, http)?),
-        "createAnthropicAdapter" => anthropic(Anthropic::new(anthropic::adapter(options, env)?, http)?),
+        "createAnthropicAdapter" => {
+            anthropic(Anthropic::new(anthropic::adapter(options, env)?, http)?)
+        }
         _ => return Err(Error::NotImplemented(kind.to_owned())),
     })
 }
 
 fn openai(adapter: OpenAi) -> AdapterHandle {
-    AdapterHandle { window_tokens: adapter.window_tokens(), adapter: Arc::new(adapter) }
+    AdapterHandle {
+        window_tokens: adapter.window_tokens(),
+        adapter: Arc::new(adapter),
+    }
 }
 
 fn anthropic(adapter: Anthropic) -> AdapterHandle {
-    AdapterHandle { window_tokens: adapter.window_tokens(), adapter: Arc::new(adapter) }
+    AdapterHandle {
+        window_tokens: adapter.window_tokens(),
+        adapter: Arc::new(adapter),
+    }
 }
 
 /// One call of an adapter on its own.
@@ -105,16 +122,28 @@ struct Call {
 
 impl Call {
     fn read(json: &str) -> Result<(Self, Vec<Message>)> {
-        let call: Self = serde_json::from_str(json).map_err(|error| Error::InvalidArgument(error.to_string()))?;
+        let call: Self = serde_json::from_str(json)
+            .map_err(|error| Error::InvalidArgument(error.to_string()))?;
         let parse = |(index, message): (usize, &Json)| {
-            Message::parse(message).map_err(|error| Error::InvalidArgument(format!("messages[{index}].{error}")))
+            Message::parse(message)
+                .map_err(|error| Error::InvalidArgument(format!("messages[{index}].{error}")))
         };
-        let messages = call.messages.iter().enumerate().map(parse).collect::<Result<_>>()?;
+        let messages = call
+            .messages
+            .iter()
+            .enumerate()
+            .map(parse)
+            .collect::<Result<_>>()?;
         Ok((call, messages))
     }
 
     fn request<'a>(&'a self, messages: &'a [Message]) -> Request<'a> {
-        Request { messages, tools: &self.tools, max_tokens: self.max_tokens, temperature: self.temperature }
+        Request {
+            messages,
+            tools: &self.tools,
+            max_tokens: self.max_tokens,
+            temperature: self.temperature,
+        }
     }
 }
 
@@ -128,7 +157,10 @@ impl Bridge {
         self.inner().run(operation, cancellation, async move {
             let (call, messages) = Call::read(&call.into_json())?;
             let work = async { Ok(adapter.complete(call.request(&messages)).await?) };
-            guard.guard(work).await.map(|completion| completion_json(&completion, false))
+            guard
+                .guard(work)
+                .await
+                .map(|completion| completion_json(&completion, false))
         });
     }
 
@@ -140,7 +172,9 @@ impl Bridge {
         let mut sink = Pieces::of_adapter(self.inner(), operation);
         self.inner().run(operation, cancellation, async move {
             let (call, messages) = Call::read(&call.into_json())?;
-            guard.guard(async { Ok(adapter.stream(call.request(&messages), &mut sink).await?) }).await?;
+            guard
+                .guard(async { Ok(adapter.stream(call.request(&messages), &mut sink).await?) })
+                .await?;
             Ok("null".to_owned())
         });
     }

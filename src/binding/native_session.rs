@@ -24,7 +24,8 @@ use crate::{
     message::push_tool_calls,
     meta::{Kind, Status},
     session::{
-        Cancellation, Compressor, Model, Registry, Session, Shared, Tools, TurnHost, TurnState, TurnStorage,
+        Cancellation, Compressor, Model, Registry, Session, Shared, Tools, TurnHost, TurnState,
+        TurnStorage,
         fork::{self, ForkOptions, Inheritance, Topology},
         lifecycle::{self, CreateOptions},
         main_session,
@@ -71,14 +72,19 @@ impl SessionHandle {
     /// The same number for all handles on this session of this storage object.
     #[napi(catch_unwind)]
     pub fn key(&self) -> napi::Result<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "addresses of user space have 48 bits")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "addresses of user space have 48 bits"
+        )]
         Ok(Arc::as_ptr(self.shared()?) as usize as f64)
     }
 }
 
 impl SessionHandle {
     fn session(&self) -> napi::Result<&Session> {
-        self.cell.get().ok_or_else(|| napi::Error::from_reason("the session is not there yet"))
+        self.cell
+            .get()
+            .ok_or_else(|| napi::Error::from_reason("the session is not there yet"))
     }
 
     fn shared(&self) -> napi::Result<&Arc<Shared>> {
@@ -100,8 +106,17 @@ impl GivenState {
     fn into_state(self, bridge: &Arc<Inner>, operation: u32) -> Result<TurnState> {
         let (window_tokens, identity) = (self.window_tokens, self.identity);
         let model: Arc<dyn Model> = match self.adapter {
-            Some(adapter) => Arc::new(NativeModel { adapter: adapter.adapter(), window_tokens, identity }),
-            None => Arc::new(JsModel { bridge: bridge.clone(), operation, window_tokens, identity }),
+            Some(adapter) => Arc::new(NativeModel {
+                adapter: adapter.adapter(),
+                window_tokens,
+                identity,
+            }),
+            None => Arc::new(JsModel {
+                bridge: bridge.clone(),
+                operation,
+                window_tokens,
+                identity,
+            }),
         };
         let tools = match self.tools {
             None => Tools::default(),
@@ -109,14 +124,26 @@ impl GivenState {
                 let text = text.into_json();
                 let specs = serde_json::from_str(&text)
                     .map_err(|error| Error::InvalidArgument(format!("tools: {error}")))?;
-                Tools { specs, json: Json::from_trusted(&text) }
+                Tools {
+                    specs,
+                    json: Json::from_trusted(&text),
+                }
             }
         };
         let compressor = self.compressor.then(|| {
-            let function = JsFunction { bridge: bridge.clone(), operation, name: "compressFn" };
+            let function = JsFunction {
+                bridge: bridge.clone(),
+                operation,
+                name: "compressFn",
+            };
             Arc::new(function) as Arc<dyn Compressor>
         });
-        Ok(TurnState { storage: self.storage, model, tools, compressor })
+        Ok(TurnState {
+            storage: self.storage,
+            model,
+            tools,
+            compressor,
+        })
     }
 }
 
@@ -140,16 +167,21 @@ struct StateAnswer {
 #[async_trait]
 impl TurnHost for JsHost {
     async fn state(&self) -> Result<TurnState> {
-        let answer: StateAnswer = self.bridge.ask(self.operation, Ask::State, ToJs::Null).await?;
-        answer.given(&self.bridge, self.operation, &self.known_weights).into_state(&self.bridge, self.operation)
+        let answer: StateAnswer = self
+            .bridge
+            .ask(self.operation, Ask::State, ToJs::Null)
+            .await?;
+        answer
+            .given(&self.bridge, self.operation, &self.known_weights)
+            .into_state(&self.bridge, self.operation)
     }
 }
 
 impl StateAnswer {
     fn given(self, bridge: &Arc<Inner>, operation: u32, known: &KnownWeights) -> GivenState {
-        let storage = self
-            .native
-            .unwrap_or_else(|| Arc::new(JsTurnStorage::new(bridge.clone(), operation, known.clone())));
+        let storage = self.native.unwrap_or_else(|| {
+            Arc::new(JsTurnStorage::new(bridge.clone(), operation, known.clone()))
+        });
         GivenState {
             storage,
             adapter: self.adapter,
@@ -182,8 +214,16 @@ fn state_answer(
 
 /// No window is one that never fills.
 fn window(tokens: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be positive; `as` saturates")]
-    if tokens.is_finite() && tokens > 0.0 { tokens as u64 } else { u64::MAX }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be positive; `as` saturates"
+    )]
+    if tokens.is_finite() && tokens > 0.0 {
+        tokens as u64
+    } else {
+        u64::MAX
+    }
 }
 
 #[napi]
@@ -191,7 +231,6 @@ impl Bridge {
     /// Starts `send` (or `stream`, with `streaming`). `native` is the storage where the turn may use it directly,
     /// `adapter` the native adapter where the turn may; the rest is asked for through the dispatcher.
     #[napi(catch_unwind)]
-    #[expect(clippy::too_many_arguments, reason = "an object would cost the JavaScript thread more than the turn does")]
     pub fn turn(
         &self,
         operation: u32,
@@ -209,27 +248,43 @@ impl Bridge {
         let place = session.shared()?.queue().enter();
         let answer = state_answer(native, adapter, identity, window_tokens, tools, compressor);
         let (bridge, cell) = (self.inner().clone(), session.cell.clone());
-        let host = JsHost { bridge: bridge.clone(), operation, known_weights: session.known_weights.clone() };
+        let host = JsHost {
+            bridge: bridge.clone(),
+            operation,
+            known_weights: session.known_weights.clone(),
+        };
         let cancellation = Cancellation::default();
         let pieces = streaming.then(|| Pieces::of_session(&bridge, operation));
         let guard = cancellation.clone();
         bridge.clone().run(operation, cancellation, async move {
-            let session = cell.get().ok_or_else(|| Error::Internal("no session".to_owned()))?;
-            let state = answer.given(&bridge, operation, &host.known_weights).into_state(&bridge, operation)?;
+            let session = cell
+                .get()
+                .ok_or_else(|| Error::Internal("no session".to_owned()))?;
+            let state = answer
+                .given(&bridge, operation, &host.known_weights)
+                .into_state(&bridge, operation)?;
             let input = if tool_results {
                 TurnInput::ToolResults(input.into_json())
             } else {
                 TurnInput::Text(input.to_text())
             };
-            let request = TurnRequest { session, place, state, host: &host, input, pieces };
-            turn::run(request, &guard).await.map(|completion| completion_json(&completion, streaming))
+            let request = TurnRequest {
+                session,
+                place,
+                state,
+                host: &host,
+                input,
+                pieces,
+            };
+            turn::run(request, &guard)
+                .await
+                .map(|completion| completion_json(&completion, streaming))
         });
         Ok(())
     }
 
     /// Answers [`Ask::State`].
     #[napi(catch_unwind)]
-    #[expect(clippy::too_many_arguments, reason = "the same as `turn`")]
     pub fn answer_state(
         &self,
         question: u32,
@@ -252,7 +307,6 @@ impl Bridge {
 
     /// Answers [`Ask::Load`].
     #[napi(catch_unwind)]
-    #[expect(clippy::too_many_arguments, reason = "the same as `turn`")]
     pub fn answer_load(
         &self,
         question: u32,
@@ -265,7 +319,15 @@ impl Bridge {
         keeps_cache: bool,
     ) {
         let columns = columns.to_vec();
-        let answer = LoadAnswer { system_prompt, slot, columns, links, cache, intact, keeps_cache };
+        let answer = LoadAnswer {
+            system_prompt,
+            slot,
+            columns,
+            links,
+            cache,
+            intact,
+            keeps_cache,
+        };
         self.inner().answer(question, Some(Box::new(answer)));
     }
 
@@ -298,7 +360,9 @@ impl Bridge {
             made: made.map(|made| made.cell.clone()),
         };
         let cancellation = Cancellation::default();
-        self.inner().run(operation, cancellation, async move { call.run(&name, &arguments.into_json()).await });
+        self.inner().run(operation, cancellation, async move {
+            call.run(&name, &arguments.into_json()).await
+        });
     }
 }
 
@@ -316,7 +380,14 @@ impl Call {
     async fn run(&self, name: &str, arguments: &str) -> Result<String> {
         match &self.native {
             Some(native) => self.on(&**native, name, arguments).await,
-            None => self.on(&JsStore::new(self.bridge.clone(), self.operation), name, arguments).await,
+            None => {
+                self.on(
+                    &JsStore::new(self.bridge.clone(), self.operation),
+                    name,
+                    arguments,
+                )
+                .await
+            }
         }
     }
 
@@ -336,45 +407,82 @@ impl Call {
             }
             "fork" | "forkSession" => {
                 let (options, context): (ForkOptions, ForkContextKind) = read(arguments)?;
-                let topology = if name == "fork" { Topology::Unlisted } else { Topology::UnderParent };
+                let topology = if name == "fork" {
+                    Topology::Unlisted
+                } else {
+                    Topology::UnderParent
+                };
                 let function = self.function("options.context");
                 let inheritance = match context {
                     ForkContextKind::None => Inheritance::None,
                     ForkContextKind::Inherit => Inheritance::All,
                     ForkContextKind::Function => Inheritance::Chosen(&function),
                 };
-                self.made(fork::fork(self.session()?, &self.registry, store, options, inheritance, topology).await?)
+                self.made(
+                    fork::fork(
+                        self.session()?,
+                        &self.registry,
+                        store,
+                        options,
+                        inheritance,
+                        topology,
+                    )
+                    .await?,
+                )
             }
             "listSessionDigests" => {
                 let (filter,) = read(arguments)?;
-                store.list_session_digests(&filter).await.map(|digests| json(&digests))
+                store
+                    .list_session_digests(&filter)
+                    .await
+                    .map(|digests| json(&digests))
             }
-            "systemPrompt" => self.session()?.system_prompt(store).await.map(|text| json(&text)),
+            "systemPrompt" => self
+                .session()?
+                .system_prompt(store)
+                .await
+                .map(|text| json(&text)),
             "insight" => self.session()?.insight(store).await.map(|text| json(&text)),
             "memory" | "synthesis" => self.session()?.memory(store).await.map(|text| json(&text)),
             "setSystemPrompt" => {
                 let (content,) = read(arguments)?;
-                self.session()?.set_system_prompt(store, content).await.map(|()| nothing)
+                self.session()?
+                    .set_system_prompt(store, content)
+                    .await
+                    .map(|()| nothing)
             }
             "setInsight" => {
                 let (content,) = read(arguments)?;
-                self.session()?.set_insight(store, content).await.map(|()| nothing)
+                self.session()?
+                    .set_insight(store, content)
+                    .await
+                    .map(|()| nothing)
             }
             "trimRecords" => {
                 let (keep_recent,) = read(arguments)?;
-                self.session()?.trim_records(store, keep_recent).await.map(|()| nothing)
+                self.session()?
+                    .trim_records(store, keep_recent)
+                    .await
+                    .map(|()| nothing)
             }
             "updateMeta" => {
                 let (update,): (MetaUpdate,) = read(arguments)?;
-                self.session()?.update_meta(store, update).await.map(|()| nothing)
+                self.session()?
+                    .update_meta(store, update)
+                    .await
+                    .map(|()| nothing)
             }
             "archive" => self.session()?.archive(store).await.map(|()| nothing),
-            "consolidate" => {
-                self.session()?.consolidate(store, &self.function("consolidateFn")).await.map(|()| nothing)
-            }
+            "consolidate" => self
+                .session()?
+                .consolidate(store, &self.function("consolidateFn"))
+                .await
+                .map(|()| nothing),
             "integrate" => {
                 let function = self.function("integrateFn");
-                main_session::integrate(self.session()?, store, &function).await.map(|kept| json(&kept))
+                main_session::integrate(self.session()?, store, &function)
+                    .await
+                    .map(|kept| json(&kept))
             }
             _ => Err(Error::NotImplemented(name.to_owned())),
         }
@@ -386,13 +494,21 @@ impl Call {
     }
 
     fn made(&self, session: Session) -> Result<String> {
-        let cell = self.made.as_ref().ok_or_else(|| Error::Internal("no place for the session".to_owned()))?;
-        cell.set(session).map_err(|_| Error::Internal("the place is taken".to_owned()))?;
+        let cell = self
+            .made
+            .as_ref()
+            .ok_or_else(|| Error::Internal("no place for the session".to_owned()))?;
+        cell.set(session)
+            .map_err(|_| Error::Internal("the place is taken".to_owned()))?;
         Ok("true".to_owned())
     }
 
     fn function(&self, name: &'static str) -> JsFunction {
-        JsFunction { bridge: self.bridge.clone(), operation: self.operation, name }
+        JsFunction {
+            bridge: self.bridge.clone(),
+            operation: self.operation,
+            name,
+        }
     }
 }
 

@@ -33,12 +33,18 @@ impl StorageHandle {
     /// For a storage that is written in JavaScript.
     #[napi(factory, catch_unwind)]
     pub fn javascript() -> Self {
-        Self { registry: Arc::default(), native: None }
+        Self {
+            registry: Arc::default(),
+            native: None,
+        }
     }
 
     #[napi(factory, catch_unwind)]
     pub fn memory() -> Self {
-        Self { registry: Arc::default(), native: Some(Arc::new(InMemoryStorage::default())) }
+        Self {
+            registry: Arc::default(),
+            native: Some(Arc::new(InMemoryStorage::default())),
+        }
     }
 }
 
@@ -78,7 +84,11 @@ impl Bridge {
         match work.poll_unpin(&mut std::task::Context::from_waker(waker)) {
             std::task::Poll::Ready(Ok(result)) => Ok(result.into()),
             std::task::Poll::Ready(Err(error)) => {
-                self.inner().run(operation, Cancellation::default(), async move { Err(error) });
+                self.inner().run(
+                    operation,
+                    Cancellation::default(),
+                    async move { Err(error) },
+                );
                 Ok(ToJs::Null)
             }
             std::task::Poll::Pending => {
@@ -96,10 +106,11 @@ impl Bridge {
         transaction: &TransactionHandle,
     ) -> napi::Result<()> {
         let (native, slot) = (native(storage)?, transaction.open.clone());
-        self.inner().run(operation, Cancellation::default(), async move {
-            *slot.lock().await = Some(native.begin().await?);
-            Ok("null".to_owned())
-        });
+        self.inner()
+            .run(operation, Cancellation::default(), async move {
+                *slot.lock().await = Some(native.begin().await?);
+                Ok("null".to_owned())
+            });
         Ok(())
     }
 
@@ -112,38 +123,52 @@ impl Bridge {
         arguments: FromJs,
     ) {
         let slot = transaction.open.clone();
-        self.inner().run(operation, Cancellation::default(), async move {
-            let open = slot.lock().await;
-            call_open(open.as_deref(), &method, &arguments.into_json()).await
-        });
+        self.inner()
+            .run(operation, Cancellation::default(), async move {
+                let open = slot.lock().await;
+                call_open(open.as_deref(), &method, &arguments.into_json()).await
+            });
     }
 
     #[napi(catch_unwind)]
     pub fn transaction_end(&self, operation: u32, transaction: &TransactionHandle, commit: bool) {
         let slot = transaction.open.clone();
-        self.inner().run(operation, Cancellation::default(), async move {
-            let open = slot.lock().await.take().ok_or_else(ended)?;
-            if commit { open.commit().await? } else { open.rollback().await? };
-            Ok("null".to_owned())
-        });
+        self.inner()
+            .run(operation, Cancellation::default(), async move {
+                let open = slot.lock().await.take().ok_or_else(ended)?;
+                if commit {
+                    open.commit().await?;
+                } else {
+                    open.rollback().await?;
+                }
+                Ok("null".to_owned())
+            });
     }
 
     #[napi(catch_unwind)]
     pub fn storage_close(&self, operation: u32, storage: &StorageHandle) -> napi::Result<()> {
         let native = native(storage)?;
-        self.inner().run(operation, Cancellation::default(), async move {
-            native.close().await?;
-            Ok("null".to_owned())
-        });
+        self.inner()
+            .run(operation, Cancellation::default(), async move {
+                native.close().await?;
+                Ok("null".to_owned())
+            });
         Ok(())
     }
 }
 
 fn native(storage: &StorageHandle) -> napi::Result<Arc<dyn Storage>> {
-    storage.native.clone().ok_or_else(|| napi::Error::from_reason("not a native storage"))
+    storage
+        .native
+        .clone()
+        .ok_or_else(|| napi::Error::from_reason("not a native storage"))
 }
 
-async fn call_open(open: Option<&dyn Transaction>, method: &str, arguments: &str) -> Result<String> {
+async fn call_open(
+    open: Option<&dyn Transaction>,
+    method: &str,
+    arguments: &str,
+) -> Result<String> {
     match open {
         Some(open) => call(open, method, arguments).await,
         None => Err(ended()),
@@ -161,7 +186,11 @@ async fn call<S: Store + ?Sized>(store: &S, method: &str, arguments: &str) -> Re
     let content = || arguments.get::<Text>(1);
     Ok(match method {
         "getSession" => json(&store.get_session(&id()?).await?),
-        "listSessions" => json(&store.list_sessions(&arguments.optional::<SessionFilter>(0)?).await?),
+        "listSessions" => json(
+            &store
+                .list_sessions(&arguments.optional::<SessionFilter>(0)?)
+                .await?,
+        ),
         "listRecords" => {
             let options = arguments.optional::<ListRecords>(1)?;
             records(&store.list_records(&id()?, &options).await?)
@@ -170,24 +199,53 @@ async fn call<S: Store + ?Sized>(store: &S, method: &str, arguments: &str) -> Re
         "getInsight" => json(&store.get_insight(&id()?).await?),
         "getMemory" => json(&store.get_memory(&id()?).await?),
         "getAllSessionL2s" => json(&store.get_all_session_l2s().await?),
-        "listSessionDigests" => json(&store.list_session_digests(&arguments.optional::<SessionFilter>(0)?).await?),
+        "listSessionDigests" => json(
+            &store
+                .list_session_digests(&arguments.optional::<SessionFilter>(0)?)
+                .await?,
+        ),
         "getNode" => json(&store.get_node(&id()?).await?),
-        "getChildren" => json(&store.get_children(arguments.get::<Option<Text>>(0)?.as_ref()).await?),
+        "getChildren" => json(
+            &store
+                .get_children(arguments.get::<Option<Text>>(0)?.as_ref())
+                .await?,
+        ),
         "getGlobal" => json(&store.get_global(&id()?).await?),
         "getCompressionCache" => json(&store.get_compression_cache(&id()?).await?),
         _ => {
             let write = match method {
                 "putSession" => Write::PutSession(arguments.get(0)?),
-                "putSystemPrompt" => Write::PutSystemPrompt { id: id()?, content: content()? },
-                "appendRecord" => Write::AppendRecord { id: id()?, record: arguments.record(1)? },
-                "trimRecords" => Write::TrimRecords { id: id()?, keep_recent: arguments.get(1)? },
-                "putInsight" => Write::PutInsight { id: id()?, content: content()? },
+                "putSystemPrompt" => Write::PutSystemPrompt {
+                    id: id()?,
+                    content: content()?,
+                },
+                "appendRecord" => Write::AppendRecord {
+                    id: id()?,
+                    record: arguments.record(1)?,
+                },
+                "trimRecords" => Write::TrimRecords {
+                    id: id()?,
+                    keep_recent: arguments.get(1)?,
+                },
+                "putInsight" => Write::PutInsight {
+                    id: id()?,
+                    content: content()?,
+                },
                 "clearInsight" => Write::ClearInsight { id: id()? },
-                "putMemory" => Write::PutMemory { id: id()?, content: content()? },
+                "putMemory" => Write::PutMemory {
+                    id: id()?,
+                    content: content()?,
+                },
                 "putNode" => Write::PutNode(arguments.get(0)?),
                 "removeNode" => Write::RemoveNode { id: id()? },
-                "putGlobal" => Write::PutGlobal { key: id()?, value: arguments.get(1)? },
-                "putCompressionCache" => Write::PutCompressionCache { id: id()?, cache: arguments.get(1)? },
+                "putGlobal" => Write::PutGlobal {
+                    key: id()?,
+                    value: arguments.get(1)?,
+                },
+                "putCompressionCache" => Write::PutCompressionCache {
+                    id: id()?,
+                    cache: arguments.get(1)?,
+                },
                 "deleteSession" => Write::DeleteSession { id: id()? },
                 _ => return Err(Error::NotImplemented(method.to_owned())),
             };
@@ -204,7 +262,8 @@ struct Arguments<'a> {
 
 impl<'a> Arguments<'a> {
     fn read(method: &'a str, json: &'a str) -> Result<Self> {
-        let values = serde_json::from_str(json).map_err(|error| Error::Internal(error.to_string()))?;
+        let values =
+            serde_json::from_str(json).map_err(|error| Error::Internal(error.to_string()))?;
         Ok(Self { method, values })
     }
 
@@ -225,12 +284,22 @@ impl<'a> Arguments<'a> {
     }
 
     fn wrong(&self, index: usize, problem: &dyn std::fmt::Display) -> Error {
-        Error::InvalidArgument(format!("{}(): argument {} is wrong: {problem}", self.method, index + 1))
+        Error::InvalidArgument(format!(
+            "{}(): argument {} is wrong: {problem}",
+            self.method,
+            index + 1
+        ))
     }
 }
 
 fn records(records: &[Message]) -> String {
-    let mut out = String::with_capacity(records.iter().map(|record| record.json().len() + 1).sum::<usize>() + 2);
+    let mut out = String::with_capacity(
+        records
+            .iter()
+            .map(|record| record.json().len() + 1)
+            .sum::<usize>()
+            + 2,
+    );
     out.push('[');
     for (n, record) in records.iter().enumerate() {
         if n > 0 {
@@ -241,4 +310,3 @@ fn records(records: &[Message]) -> String {
     out.push(']');
     out
 }
-

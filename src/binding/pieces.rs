@@ -26,14 +26,18 @@ impl Pieces {
     }
 
     /// For an adapter's own stream: the chunks as they are.
-    pub(super) fn of_adapter(bridge: &Arc<Inner>, operation: u32) -> impl FnMut(Chunk) + Send + use<> {
+    pub(super) fn of_adapter(
+        bridge: &Arc<Inner>,
+        operation: u32,
+    ) -> impl FnMut(Chunk) + Send + use<> {
         let (pieces, bridge) = (bridge.open_stream(operation), bridge.clone());
         move |chunk| pieces.push(&bridge, operation, |out| push_chunk(&chunk, out))
     }
 
     /// Everything there is, as a JSON array; `None` for nothing.
     pub(super) fn take(&self) -> Option<String> {
-        let mut pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut pending =
+            std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
         (!pending.is_empty()).then(|| {
             pending.push(']');
             pending

@@ -1,12 +1,17 @@
 //! Strings crossing: UTF-16 in both directions, because V8 converts UTF-8 several times slower.
 
-#![expect(unsafe_code, reason = "napi has no safe way to read many strings into one buffer or to make a latin1 string")]
+#![expect(
+    unsafe_code,
+    reason = "napi has no safe way to read many strings into one buffer or to make a latin1 string"
+)]
 
 use std::ptr;
 
 use napi::{
     JsValue, Result,
-    bindgen_prelude::{Array, FromNapiValue, ToNapiValue, TypeName, Utf16String, ValidateNapiValue, ValueType},
+    bindgen_prelude::{
+        Array, FromNapiValue, ToNapiValue, TypeName, Utf16String, ValidateNapiValue, ValueType,
+    },
     check_status, sys,
 };
 
@@ -21,7 +26,11 @@ pub enum ToJs {
 
 impl From<String> for ToJs {
     fn from(text: String) -> Self {
-        if text.is_ascii() { Self::Ascii(text) } else { Self::Wide(text.encode_utf16().collect()) }
+        if text.is_ascii() {
+            Self::Ascii(text)
+        } else {
+            Self::Wide(text.encode_utf16().collect())
+        }
     }
 }
 
@@ -97,13 +106,21 @@ pub(super) struct Arena {
 impl Arena {
     pub(super) fn read(strings: &Array<'_>) -> Result<Self> {
         let raw = strings.value();
-        let mut arena = Self { units: Vec::new(), ends: Vec::with_capacity(strings.len() as usize) };
+        let mut arena = Self {
+            units: Vec::new(),
+            ends: Vec::with_capacity(strings.len() as usize),
+        };
         for index in 0..strings.len() {
             let mut element = ptr::null_mut();
             let mut length = 0;
             // SAFETY: `raw` is a live array of this environment; with no buffer only the length is written.
             unsafe {
-                check_status!(sys::napi_get_element(raw.env, raw.value, index, &raw mut element))?;
+                check_status!(sys::napi_get_element(
+                    raw.env,
+                    raw.value,
+                    index,
+                    &raw mut element
+                ))?;
                 check_status!(sys::napi_get_value_string_utf16(
                     raw.env,
                     element,
@@ -138,7 +155,11 @@ impl Arena {
     }
 
     pub(super) fn get(&self, index: usize) -> &[u16] {
-        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let start = index
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before))
+            .copied()
+            .unwrap_or(0);
         let end = self.ends.get(index).copied().unwrap_or(start);
         self.units.get(start..end).unwrap_or_default()
     }

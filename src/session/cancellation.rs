@@ -12,7 +12,10 @@ impl Cancellation {
     }
 
     /// Runs `work` unless or until it is cancelled; then `work` is dropped where it stands.
-    pub async fn guard<T>(&self, work: impl Future<Output = crate::error::Result<T>>) -> crate::error::Result<T> {
+    pub async fn guard<T>(
+        &self,
+        work: impl Future<Output = crate::error::Result<T>>,
+    ) -> crate::error::Result<T> {
         tokio::select! {
             biased;
             () = self.0.cancelled() => Err(crate::error::Error::Aborted),

@@ -68,29 +68,49 @@ pub async fn fork(
     inheritance: Inheritance<'_>,
     topology: Topology,
 ) -> Result<Session> {
-    let meta = new_meta(options.id, options.label, Kind::Standard, options.tags, options.metadata);
+    let meta = new_meta(
+        options.id,
+        options.label,
+        Kind::Standard,
+        options.tags,
+        options.metadata,
+    );
     let system_prompt = match options.system_prompt {
         Some(given) => Some(given),
         None => store.get_system_prompt(parent.id()).await?,
     };
     let mut records = inherited(parent, store, inheritance).await?;
     if let Some(prompt) = options.prompt.filter(|prompt| !prompt.is_empty()) {
-        records.push(MessageBuilder::new(Role::Assistant, prompt).timestamp(now_iso()).build());
+        records.push(
+            MessageBuilder::new(Role::Assistant, prompt)
+                .timestamp(now_iso())
+                .build(),
+        );
     }
 
     let mut writes = Vec::with_capacity(records.len() + 4);
     if topology == Topology::UnderParent {
         if store.get_node(parent.id()).await?.is_none() {
             let label = parent.shared().meta().label.clone();
-            writes.push(Write::PutNode(TopologyNode { id: parent.id().clone(), parent_id: None, label }));
+            writes.push(Write::PutNode(TopologyNode {
+                id: parent.id().clone(),
+                parent_id: None,
+                label,
+            }));
         }
         writes.push(Write::PutNode(node(&meta, Some(parent.id().clone()))));
     }
     writes.push(Write::PutSession(meta.clone()));
     if let Some(content) = system_prompt.filter(|content| !content.is_empty()) {
-        writes.push(Write::PutSystemPrompt { id: meta.id.clone(), content });
+        writes.push(Write::PutSystemPrompt {
+            id: meta.id.clone(),
+            content,
+        });
     }
-    writes.extend(records.into_iter().map(|record| Write::AppendRecord { id: meta.id.clone(), record }));
+    writes.extend(records.into_iter().map(|record| Write::AppendRecord {
+        id: meta.id.clone(),
+        record,
+    }));
     store.apply(writes).await?;
     Ok(Session::new(registry.share(meta), Kind::Standard))
 }
@@ -110,5 +130,10 @@ async fn inherited(
         }
     };
     let valid = tool_groups::clean(records.as_slice()).ranges();
-    Ok(valid.into_iter().filter_map(|range| records.get(range)).flatten().cloned().collect())
+    Ok(valid
+        .into_iter()
+        .filter_map(|range| records.get(range))
+        .flatten()
+        .cloned()
+        .collect())
 }

@@ -79,8 +79,12 @@ impl Prompt {
         let mut messages = Vec::with_capacity(self.records.outline().len() + 8);
         for part in &self.parts {
             match part {
-                Part::System(text) => messages.push(MessageBuilder::new(Role::System, text.clone()).build()),
-                Part::Records(range) => messages.extend(self.records.messages(range.clone()).await?),
+                Part::System(text) => {
+                    messages.push(MessageBuilder::new(Role::System, text.clone()).build());
+                }
+                Part::Records(range) => {
+                    messages.extend(self.records.messages(range.clone()).await?);
+                }
                 Part::New => messages.extend(self.new.iter().cloned()),
             }
         }
@@ -101,7 +105,12 @@ pub trait Model: Send + Sync {
     fn identity(&self) -> u64;
 
     /// Calls the adapter once; with `pieces`, its `stream` where it has one.
-    async fn generate(&self, prompt: &Prompt, tools: &Tools, pieces: Option<PieceSink>) -> Result<Completion>;
+    async fn generate(
+        &self,
+        prompt: &Prompt,
+        tools: &Tools,
+        pieces: Option<PieceSink>,
+    ) -> Result<Completion>;
 }
 
 /// The tools of a turn: as the model sees them, and as the JSON text that they came in (empty for none).
@@ -113,7 +122,10 @@ pub struct Tools {
 
 impl Default for Tools {
     fn default() -> Self {
-        Self { specs: Vec::new(), json: Json::from_trusted("") }
+        Self {
+            specs: Vec::new(),
+            json: Json::from_trusted(""),
+        }
     }
 }
 

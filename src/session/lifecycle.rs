@@ -47,7 +47,10 @@ pub async fn create(
     }
     writes.push(Write::PutSession(meta.clone()));
     if let Some(content) = options.system_prompt.filter(|content| !content.is_empty()) {
-        writes.push(Write::PutSystemPrompt { id: meta.id.clone(), content });
+        writes.push(Write::PutSystemPrompt {
+            id: meta.id.clone(),
+            content,
+        });
     }
     store.apply(writes).await?;
     Ok(Session::new(registry.share(meta), kind))
@@ -65,11 +68,20 @@ pub async fn load(
         Some(meta) if kind == Kind::Standard || meta.role == Kind::Main => meta,
         _ => return Ok(None),
     };
-    let offered = system_prompt.filter(|content| !content.is_empty() && meta.status == Status::Active);
+    let offered =
+        system_prompt.filter(|content| !content.is_empty() && meta.status == Status::Active);
     if let Some(content) = offered
-        && store.get_system_prompt(id).await?.is_none_or(|stored| stored.is_empty())
+        && store
+            .get_system_prompt(id)
+            .await?
+            .is_none_or(|stored| stored.is_empty())
     {
-        store.apply(vec![Write::PutSystemPrompt { id: id.clone(), content }]).await?;
+        store
+            .apply(vec![Write::PutSystemPrompt {
+                id: id.clone(),
+                content,
+            }])
+            .await?;
     }
     Ok(Some(Session::new(registry.share(meta), kind)))
 }
@@ -99,9 +111,17 @@ pub(super) fn new_id() -> Text {
 }
 
 pub(super) fn node(meta: &SessionMeta, parent_id: Option<Text>) -> TopologyNode {
-    TopologyNode { id: meta.id.clone(), parent_id, label: meta.label.clone() }
+    TopologyNode {
+        id: meta.id.clone(),
+        parent_id,
+        label: meta.label.clone(),
+    }
 }
 
+#[expect(
+    clippy::option_option,
+    reason = "absent, `null` and an id mean three things"
+)]
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Text>>, D::Error> {
     Option::<Text>::deserialize(deserializer).map(Some)
 }

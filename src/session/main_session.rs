@@ -42,20 +42,24 @@ pub async fn integrate(
     with: &dyn Integrator,
 ) -> Result<Vec<usize>> {
     session.shared().refuse_archived()?;
-    let (children, synthesis) = futures_util::future::try_join(
-        store.get_all_session_l2s(),
-        store.get_memory(session.id()),
-    )
-    .await?;
+    let (children, synthesis) =
+        futures_util::future::try_join(store.get_all_session_l2s(), store.get_memory(session.id()))
+            .await?;
     let integration = with.integrate(&children, synthesis).await?;
-    let ids: std::collections::HashSet<_> = children.iter().map(|child| &child.session_id).collect();
-    let mut writes =
-        vec![Write::PutMemory { id: session.id().clone(), content: integration.synthesis }];
+    let ids: std::collections::HashSet<_> =
+        children.iter().map(|child| &child.session_id).collect();
+    let mut writes = vec![Write::PutMemory {
+        id: session.id().clone(),
+        content: integration.synthesis,
+    }];
     let mut kept = Vec::new();
     for (index, insight) in integration.insights.into_iter().enumerate() {
         if ids.contains(&insight.session_id) {
             kept.push(index);
-            writes.push(Write::PutInsight { id: insight.session_id, content: insight.content });
+            writes.push(Write::PutInsight {
+                id: insight.session_id,
+                content: insight.content,
+            });
         }
     }
     store.apply(writes).await?;

@@ -19,8 +19,6 @@ pub struct NativeTurnStorage(pub Arc<dyn Storage>);
 
 struct NativeRecords(Arc<Vec<Message>>);
 
-
-
 #[async_trait]
 impl Records for NativeRecords {
     fn outline(&self) -> &dyn History {
@@ -44,9 +42,14 @@ impl Records for NativeRecords {
 impl TurnStorage for NativeTurnStorage {
     async fn load(&self, id: &Text, slot: Slot, extent: Extent) -> Result<TurnRead> {
         let loaded = self.0.load(id, slot).await?;
-        let base = loaded.cache.as_ref().map_or(0, |cache| cache.compressed_count);
+        let base = loaded
+            .cache
+            .as_ref()
+            .map_or(0, |cache| cache.compressed_count);
         let (records, base) = match extent {
-            Extent::Whole if base > 0 => (self.0.list_records(id, &ListRecords::default()).await?, 0),
+            Extent::Whole if base > 0 => {
+                (self.0.list_records(id, &ListRecords::default()).await?, 0)
+            }
             _ => (loaded.records, base),
         };
         Ok(TurnRead {
@@ -86,9 +89,19 @@ impl Model for NativeModel {
         self.identity
     }
 
-    async fn generate(&self, prompt: &Prompt, tools: &Tools, pieces: Option<PieceSink>) -> Result<Completion> {
+    async fn generate(
+        &self,
+        prompt: &Prompt,
+        tools: &Tools,
+        pieces: Option<PieceSink>,
+    ) -> Result<Completion> {
         let messages = prompt.messages().await?;
-        let request = Request { messages: &messages, tools: &tools.specs, max_tokens: None, temperature: None };
+        let request = Request {
+            messages: &messages,
+            tools: &tools.specs,
+            max_tokens: None,
+            temperature: None,
+        };
         let Some(pieces) = pieces else {
             return Ok(self.adapter.complete(request).await?);
         };

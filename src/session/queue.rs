@@ -42,7 +42,9 @@ impl Queue {
             Place::Behind(receiver)
         } else {
             state.busy = true;
-            Place::First(Turnstile { queue: Some(self.clone()) })
+            Place::First(Turnstile {
+                queue: Some(self.clone()),
+            })
         }
     }
 
@@ -54,7 +56,9 @@ impl Queue {
                 return;
             };
             drop(state);
-            match waiter.send(Turnstile { queue: Some(self.clone()) }) {
+            match waiter.send(Turnstile {
+                queue: Some(self.clone()),
+            }) {
                 Ok(()) => return,
                 // It gave up waiting; its turnstile comes back unused and must not let in a second one.
                 Err(mut unused) => unused.queue = None,

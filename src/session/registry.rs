@@ -52,12 +52,11 @@ impl Registry {
         let (winner, replaced) = {
             let mut sessions = self.lock();
             let current = sessions.get(&shared.id).and_then(Weak::upgrade);
-            match current {
-                Some(current) => (current, Some(shared)),
-                None => {
-                    sessions.insert(shared.id.clone(), Arc::downgrade(&shared));
-                    (shared, None)
-                }
+            if let Some(current) = current {
+                (current, Some(shared))
+            } else {
+                sessions.insert(shared.id.clone(), Arc::downgrade(&shared));
+                (shared, None)
             }
         };
         drop(replaced);
@@ -88,7 +87,10 @@ impl Shared {
     }
 
     pub fn meta(&self) -> Arc<SessionMeta> {
-        self.meta.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.meta
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub fn set_meta(&self, meta: SessionMeta) {
@@ -111,9 +113,14 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let Some(registry) = self.registry.upgrade() else { return };
+        let Some(registry) = self.registry.upgrade() else {
+            return;
+        };
         let mut sessions = registry.lock();
-        if sessions.get(&self.id).is_some_and(|entry| entry.strong_count() == 0) {
+        if sessions
+            .get(&self.id)
+            .is_some_and(|entry| entry.strong_count() == 0)
+        {
             sessions.remove(&self.id);
         }
     }

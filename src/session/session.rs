@@ -40,7 +40,11 @@ pub trait Consolidator: Send + Sync {
 
 impl Session {
     pub fn new(shared: Arc<Shared>, kind: Kind) -> Self {
-        Self { shared, kind, conversation: Mutex::default() }
+        Self {
+            shared,
+            kind,
+            conversation: Mutex::default(),
+        }
     }
 
     pub fn id(&self) -> &Text {
@@ -66,7 +70,9 @@ impl Session {
 
     /// What this handle remembers between turns: its last summary and the provider's token counts.
     pub fn conversation(&self) -> MutexGuard<'_, Conversation> {
-        self.conversation.lock().unwrap_or_else(PoisonError::into_inner)
+        self.conversation
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub async fn system_prompt(&self, store: &dyn Store) -> Result<Option<Text>> {
@@ -75,7 +81,8 @@ impl Session {
 
     pub async fn set_system_prompt(&self, store: &dyn Store, content: Text) -> Result<()> {
         let id = self.id().clone();
-        self.write(store, Write::PutSystemPrompt { id, content }).await
+        self.write(store, Write::PutSystemPrompt { id, content })
+            .await
     }
 
     pub async fn insight(&self, store: &dyn Store) -> Result<Option<Text>> {
@@ -94,7 +101,8 @@ impl Session {
 
     pub async fn trim_records(&self, store: &dyn Store, keep_recent: u64) -> Result<()> {
         let id = self.id().clone();
-        self.write(store, Write::TrimRecords { id, keep_recent }).await
+        self.write(store, Write::TrimRecords { id, keep_recent })
+            .await
     }
 
     pub async fn consolidate(&self, store: &dyn Store, with: &dyn Consolidator) -> Result<()> {
@@ -106,7 +114,12 @@ impl Session {
         )
         .await?;
         let content = with.consolidate(memory, &records).await?;
-        store.apply(vec![Write::PutMemory { id: self.id().clone(), content }]).await
+        store
+            .apply(vec![Write::PutMemory {
+                id: self.id().clone(),
+                content,
+            }])
+            .await
     }
 
     pub async fn update_meta(&self, store: &dyn Store, update: MetaUpdate) -> Result<()> {

@@ -67,24 +67,39 @@ struct Answered {
 }
 
 async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
-    let TurnRequest { session, place, state, host, input, pieces } = request;
+    let TurnRequest {
+        session,
+        place,
+        state,
+        host,
+        input,
+        pieces,
+    } = request;
     let (turnstile, waited) = place.reach().await;
     session.shared().refuse_archived()?;
     let state = if waited { host.state().await? } else { state };
 
-    let mut read = state.storage.load(session.id(), session.slot(), Extent::Needed).await?;
-    let new = match new_messages(&input, &read)? {
-        Some(new) => new,
-        None => {
-            read = state.storage.load(session.id(), session.slot(), Extent::Whole).await?;
-            new_messages(&input, &read)?.ok_or_else(|| Error::Internal("the whole history was not enough".into()))?
-        }
-    };
+    let mut read = state
+        .storage
+        .load(session.id(), session.slot(), Extent::Needed)
+        .await?;
+    let mut new = new_messages(&input, &read)?;
+    if new.is_none() {
+        read = state
+            .storage
+            .load(session.id(), session.slot(), Extent::Whole)
+            .await?;
+        new = new_messages(&input, &read)?;
+    }
+    let new = new.ok_or_else(|| Error::Internal("the whole history was not enough".into()))?;
     let new = Arc::new(new);
 
     let remembered = session.conversation().clone();
     let summary = usable_summary(&state, &read, remembered.summary.as_ref()).await;
-    let conversation = Conversation { summary, ..remembered };
+    let conversation = Conversation {
+        summary,
+        ..remembered
+    };
     let (planner, prompt) = assemble(session, &state, &read, &new, &conversation).await?;
 
     let mut completion = state.model.generate(&prompt, &state.tools, pieces).await?;
@@ -95,7 +110,13 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
     if let Some(summary) = planner.new_summary().filter(|_| read.keeps_cache) {
         writes.push(cache_write(session.id(), &state, &read, summary).await?);
     }
-    Ok(Answered { state, writes, conversation, completion, _turnstile: turnstile })
+    Ok(Answered {
+        state,
+        writes,
+        conversation,
+        completion,
+        _turnstile: turnstile,
+    })
 }
 
 /// The messages that the turn adds before the model's; `None` where the history that was read does not tell.
@@ -105,18 +126,30 @@ fn new_messages(input: &TurnInput, read: &TurnRead) -> Result<Option<Vec<Message
     let complete = read.base == 0;
     let text = match input {
         TurnInput::Text(text) => text,
-        TurnInput::ToolResults(json) => return tool_results::read_object(json, history, Some(&now)).map(Some),
+        TurnInput::ToolResults(json) => {
+            return tool_results::read_object(json, history, Some(&now)).map(Some);
+        }
     };
-    Ok(match tool_results::read_text(text, history, complete, Some(&now))? {
-        Reading::Results(messages) => Some(messages),
-        Reading::UserText => Some(vec![MessageBuilder::new(Role::User, text.clone()).timestamp(now).build()]),
-        Reading::NeedsOlder => None,
-    })
+    Ok(
+        match tool_results::read_text(text, history, complete, Some(&now))? {
+            Reading::Results(messages) => Some(messages),
+            Reading::UserText => Some(vec![
+                MessageBuilder::new(Role::User, text.clone())
+                    .timestamp(now)
+                    .build(),
+            ]),
+            Reading::NeedsOlder => None,
+        },
+    )
 }
 
 /// The summary to start from: the one read with the records, else this handle's own, each only if the records that it
 /// covers are still the same.
-async fn usable_summary(state: &TurnState, read: &TurnRead, own: Option<&Summary>) -> Option<Summary> {
+async fn usable_summary(
+    state: &TurnState,
+    read: &TurnRead,
+    own: Option<&Summary>,
+) -> Option<Summary> {
     if let Some(own) = own.filter(|own| read.base == 0 && own.compressed_count <= read.intact) {
         return Some(own.clone());
     }
@@ -129,7 +162,10 @@ async fn usable_summary(state: &TurnState, read: &TurnRead, own: Option<&Summary
                 .fingerprint(&*read.records, cache.compressed_count)
                 .await
                 .is_ok_and(|fingerprint| fingerprint == cache.fingerprint);
-    right.then(|| Summary { text: cache.summary.clone(), compressed_count: cache.compressed_count })
+    right.then(|| Summary {
+        text: cache.summary.clone(),
+        compressed_count: cache.compressed_count,
+    })
 }
 
 /// Plans the prompt, summarising older history as often as it takes.
@@ -156,10 +192,20 @@ async fn assemble(
         base: read.base,
         new_tokens: new.iter().map(budget::weigh).fold(0, u32::saturating_add),
         new_count: u32::try_from(new.len()).unwrap_or(u32::MAX),
-        answers_pending: new.first().is_some_and(|message| message.role() == Role::Tool),
-        compressor_tokens: if state.compressor.is_some() { 0 } else { compressor::PROMPT_TOKENS },
+        answers_pending: new
+            .first()
+            .is_some_and(|message| message.role() == Role::Tool),
+        compressor_tokens: if state.compressor.is_some() {
+            0
+        } else {
+            compressor::PROMPT_TOKENS
+        },
     };
-    let prompt = |parts| Prompt { parts, records: read.records.clone(), new: new.clone() };
+    let prompt = |parts| Prompt {
+        parts,
+        records: read.records.clone(),
+        new: new.clone(),
+    };
     let mut planner = Planner::new(&input(), conversation)?;
     loop {
         match planner.step() {
@@ -186,40 +232,74 @@ async fn summarise(state: &TurnState, stretch: &Prompt) -> Result<Text> {
         _ => None,
     };
     let messages = stretch.messages().await?;
-    let leaving = messages.get(usize::from(previous.is_some())..).unwrap_or_default();
+    let leaving = messages
+        .get(usize::from(previous.is_some())..)
+        .unwrap_or_default();
     let request = compressor::request(previous, leaving, state.model.window_tokens());
     let prompt = Prompt {
         parts: vec![Part::New],
         records: stretch.records.clone(),
         new: Arc::new(request.into()),
     };
-    let answer = state.model.generate(&prompt, &Tools::default(), None).await?;
-    Ok(compressor::without_thinking(&answer.content.unwrap_or_default()))
+    let answer = state
+        .model
+        .generate(&prompt, &Tools::default(), None)
+        .await?;
+    Ok(compressor::without_thinking(
+        &answer.content.unwrap_or_default(),
+    ))
 }
 
 /// The turn as it will be stored, in order.
-fn turn_writes(session: &Session, new: &[Message], completion: &Completion, slot: Option<&Text>) -> Vec<Write> {
-    let assistant = MessageBuilder::new(Role::Assistant, completion.content.clone().unwrap_or_default())
-        .tool_calls(completion.tool_calls.clone())
-        .reasoning_content(completion.reasoning_content.clone())
-        .timestamp(now_iso())
-        .build();
+fn turn_writes(
+    session: &Session,
+    new: &[Message],
+    completion: &Completion,
+    slot: Option<&Text>,
+) -> Vec<Write> {
+    let assistant = MessageBuilder::new(
+        Role::Assistant,
+        completion.content.clone().unwrap_or_default(),
+    )
+    .tool_calls(completion.tool_calls.clone())
+    .reasoning_content(completion.reasoning_content.clone())
+    .timestamp(now_iso())
+    .build();
     let id = session.id();
     let records = new.iter().cloned().chain([assistant]);
-    let mut writes: Vec<_> = records.map(|record| Write::AppendRecord { id: id.clone(), record }).collect();
+    let mut writes: Vec<_> = records
+        .map(|record| Write::AppendRecord {
+            id: id.clone(),
+            record,
+        })
+        .collect();
     if let (Kind::Standard, Some(content)) = (session.kind(), slot) {
-        writes.push(Write::ClearInsightIf { id: id.clone(), content: content.clone() });
+        writes.push(Write::ClearInsightIf {
+            id: id.clone(),
+            content: content.clone(),
+        });
     }
     writes
 }
 
-async fn cache_write(id: &Text, state: &TurnState, read: &TurnRead, summary: &Summary) -> Result<Write> {
+async fn cache_write(
+    id: &Text,
+    state: &TurnState,
+    read: &TurnRead,
+    summary: &Summary,
+) -> Result<Write> {
     let cache = CompressionCache {
         summary: summary.text.clone(),
         compressed_count: summary.compressed_count,
-        fingerprint: state.storage.fingerprint(&*read.records, summary.compressed_count).await?,
+        fingerprint: state
+            .storage
+            .fingerprint(&*read.records, summary.compressed_count)
+            .await?,
     };
-    Ok(Write::PutCompressionCache { id: id.clone(), cache })
+    Ok(Write::PutCompressionCache {
+        id: id.clone(),
+        cache,
+    })
 }
 
 /// A model's call ids name its calls only if they are there and differ.
