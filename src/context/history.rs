@@ -22,6 +22,12 @@ pub trait History: Send + Sync {
     /// The estimated tokens of a message, tool calls included; an upper bound where the content is not known yet.
     fn weight(&self, index: usize) -> u32;
 
+    /// Whether every weight was taken from the content. A storage written in JavaScript answers false while it
+    /// knows lengths alone: as long as they are far below the window, no content needs to be read.
+    fn weights_are_exact(&self) -> bool {
+        true
+    }
+
     /// How many tools an `assistant` message called; 0 for others.
     fn call_count(&self, index: usize) -> usize;
 

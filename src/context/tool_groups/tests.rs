@@ -1,0 +1,136 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::{
+    context::sample::{answered, called, said},
+    message::Message,
+};
+
+/// One letter a record: `u`ser, `s`ystem, `a`ssistant; `Axy` an assistant that calls x and y, `x` in lower case after
+/// a dot the answer to it.
+fn history(script: &str) -> Vec<Message> {
+    script
+        .split_whitespace()
+        .map(|word| match word.split_at(1) {
+            ("u", _) => said(Role::User, word),
+            ("s", _) => said(Role::System, word),
+            ("a", _) => said(Role::Assistant, word),
+            ("A", calls) => called("", &calls.chars().map(|c| c.to_string()).collect::<Vec<_>>()),
+            (_, id) => answered(id, "ok"),
+        })
+        .collect()
+}
+
+fn kept(script: &str) -> Vec<usize> {
+    let history = history(script);
+    clean(history.as_slice()).ranges().into_iter().flatten().collect()
+}
+
+#[test]
+fn a_group_stays_when_every_call_is_answered_right_after() {
+    assert_eq!(kept("u Axy .x .y a u"), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(kept("u Axy .y .x a"), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn an_unanswered_group_goes_with_its_answers() {
+    assert_eq!(kept("u Axy .x u a"), [0, 3, 4]);
+    assert_eq!(kept("u Ax u .x a"), [0, 2, 4]);
+    assert_eq!(kept("u Ax Axy .x a"), [0, 4]);
+    assert_eq!(kept("u Ax Ay .x .y a"), [0, 2, 4, 5]);
+}
+
+#[test]
+fn a_tool_message_without_a_call_right_before_goes() {
+    assert_eq!(kept(".x u a .x u"), [1, 2, 4]);
+    assert_eq!(kept("Ax .z .x u"), [0, 2, 3]);
+}
+
+#[test]
+fn a_second_answer_to_the_same_call_goes() {
+    assert_eq!(kept("Axy .x .x .y .y u"), [0, 1, 3, 5]);
+}
+
+#[test]
+fn ids_may_repeat_across_and_within_assistants() {
+    assert_eq!(kept("Ax .x Ax .x u"), [0, 1, 2, 3, 4]);
+    assert_eq!(kept("Axx .x .x u"), [0, 1, 2, 3]);
+    assert_eq!(kept("Axx .x u"), [2]);
+}
+
+#[test]
+fn system_records_of_a_history_stay() {
+    assert_eq!(kept("s u s a"), [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_group_is_one_unit_and_the_last_unanswered_one_is_pending() {
+    let history = history("u Axy .y .z .x .x a Axyx .x");
+    let cleaned = clean(history.as_slice());
+    let records: Vec<_> = cleaned.units.iter().map(|unit| unit.records.clone()).collect();
+    assert_eq!(records, [0..1, 1..5, 6..7]);
+    assert_eq!(cleaned.dropped, [3, 5]);
+    let pending = cleaned.pending.clone().unwrap();
+    assert_eq!((pending.unit.records, pending.open_calls), (7..9, vec![1, 2]));
+    assert_eq!(cleaned.ranges(), [0..3, 4..5, 6..7]);
+}
+
+#[test]
+fn an_assistant_whose_calls_were_passed_over_is_not_pending() {
+    let history = history("Ax u");
+    assert_eq!(clean(history.as_slice()).pending, None);
+}
+
+/// Histories whole and broken, with few ids, so that they collide.
+pub(in crate::context) fn any_history(longest: usize) -> impl Strategy<Value = Vec<Message>> {
+    let id = prop::sample::select(vec!["x", "y", "z"]).prop_map(str::to_owned);
+    let record = prop_oneof![
+        3 => any::<u8>().prop_map(|n| said(Role::User, &"u".repeat(n.into()))),
+        3 => any::<u8>().prop_map(|n| said(Role::Assistant, &"a".repeat(n.into()))),
+        1 => Just(said(Role::System, "s")),
+        3 => prop::collection::vec(id.clone(), 1..4).prop_map(|ids| called("", &ids)),
+        5 => id.prop_map(|id| answered(&id, "ok")),
+    ];
+    prop::collection::vec(record, 0..longest)
+}
+
+fn cleaned_records(history: &[Message]) -> Vec<Message> {
+    let ranges = clean(history).ranges();
+    ranges.into_iter().flatten().map(|at| history[at].clone()).collect()
+}
+
+proptest! {
+    #[test]
+    fn cleaning_is_idempotent(history in any_history(30)) {
+        let once = cleaned_records(&history);
+        prop_assert_eq!(cleaned_records(&once), once);
+    }
+
+    #[test]
+    fn every_record_is_in_a_unit_or_dropped_or_pending(history in any_history(30)) {
+        let cleaned = clean(history.as_slice());
+        let pending = cleaned.pending.iter().map(|pending| pending.unit.records.clone());
+        let units = cleaned.units.iter().map(|unit| unit.records.clone()).chain(pending);
+        let mut seen: Vec<usize> = units.flat_map(|records| cleaned.valid(records)).flatten().collect();
+        seen.extend(&cleaned.dropped);
+        seen.sort_unstable();
+        prop_assert_eq!(seen, (0..history.len()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_kept_is_what_providers_accept(history in any_history(30)) {
+        let mut open: Vec<Text> = Vec::new();
+        for message in cleaned_records(&history) {
+            if message.role() == Role::Tool {
+                let id = message.tool_call_id().unwrap();
+                let at = open.iter().position(|call| call == id);
+                prop_assert!(at.is_some());
+                open.remove(at.unwrap());
+            } else {
+                prop_assert!(open.is_empty());
+                open = message.tool_calls().iter().map(|call| call.id.clone()).collect();
+            }
+        }
+        prop_assert!(open.is_empty());
+    }
+}
