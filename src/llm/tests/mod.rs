@@ -3,6 +3,7 @@
 mod answers;
 mod captures;
 mod connections;
+mod events;
 mod failures;
 mod player;
 mod secrets;
