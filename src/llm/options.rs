@@ -1,6 +1,6 @@
 //! The options of the adapters, as JavaScript gives them.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -27,8 +27,9 @@ impl Env<'_> {
     }
 }
 
-/// What all four factories share; each takes what it knows. Prints no key.
-#[derive(Debug, Clone)]
+/// What all four factories share; each takes what it knows. Prints its model only: URL and headers may
+/// hold keys.
+#[derive(Clone)]
 pub struct Options {
     pub model: Option<Text>,
     /// `Some` of an empty key: no authentication.
@@ -43,6 +44,14 @@ pub struct Options {
     pub echo_reasoning: bool,
     pub prompt_cache: Option<bool>,
     pub limits: Limits,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Options {
@@ -259,7 +268,7 @@ impl<'de> Deserialize<'de> for Entries {
         impl<'de> serde::de::Visitor<'de> for Visitor {
             type Value = Entries;
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
             }
 

@@ -1,5 +1,7 @@
 //! What an adapter of this protocol is made with.
 
+use std::fmt;
+
 use crate::{
     error::Result,
     llm::{
@@ -10,8 +12,8 @@ use crate::{
     text::Text,
 };
 
-/// Prints no key.
-#[derive(Debug, Clone)]
+/// Prints its model only: URL and headers may hold keys.
+#[derive(Clone)]
 pub struct AnthropicConfig {
     pub model: Text,
     pub window_tokens: u64,
@@ -30,6 +32,14 @@ pub struct AnthropicConfig {
 const BASE: &str = "https://api.anthropic.com";
 /// The version of the protocol: <https://docs.claude.com/en/api/versioning>.
 const VERSION: &str = "2023-06-01";
+
+impl fmt::Debug for AnthropicConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnthropicConfig")
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
 
 impl AnthropicConfig {
     pub(super) fn endpoint(&self) -> Result<Endpoint> {

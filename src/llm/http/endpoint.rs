@@ -1,6 +1,6 @@
 //! Where an adapter sends its requests, and with what.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use reqwest::{
     Url,
@@ -33,13 +33,22 @@ impl Default for Limits {
 }
 
 /// One URL of one provider with its headers. Prints no secret.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Endpoint {
     provider: &'static str,
     url: Url,
     headers: HeaderMap,
     redactor: Redactor,
     limits: Limits,
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("provider", &self.provider)
+            .field("url", &without_query(self.url.as_str()))
+            .finish_non_exhaustive()
+    }
 }
 
 impl Endpoint {

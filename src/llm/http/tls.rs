@@ -1,6 +1,6 @@
 //! Whom an HTTPS connection trusts.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustls::{
     ClientConfig, RootCertStore, pki_types::CertificateDer, pki_types::pem::PemObject as _,
@@ -14,13 +14,19 @@ pub(super) fn client_config() -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots())
+        .with_root_certificates(roots().clone())
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
 
-fn roots() -> RootCertStore {
+/// Read once a process: some hundred certificates, tens of milliseconds on a slow disk.
+fn roots() -> &'static Arc<RootCertStore> {
+    static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+    ROOTS.get_or_init(|| Arc::new(load()))
+}
+
+fn load() -> RootCertStore {
     let mut roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };

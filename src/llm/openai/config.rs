@@ -1,5 +1,7 @@
 //! What an adapter of this protocol is made with.
 
+use std::fmt;
+
 use crate::{
     error::Result,
     llm::{
@@ -19,8 +21,8 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
-/// Prints no key.
-#[derive(Debug, Clone)]
+/// Prints its model only: URL and headers may hold keys.
+#[derive(Clone)]
 pub struct OpenAiConfig {
     pub model: Text,
     pub window_tokens: u64,
@@ -40,6 +42,14 @@ pub struct OpenAiConfig {
     /// Whether earlier reasoning is sent back as `reasoning_content`.
     pub echo_reasoning: bool,
     pub limits: Limits,
+}
+
+impl fmt::Debug for OpenAiConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenAiConfig")
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
 }
 
 impl OpenAiConfig {

@@ -11,7 +11,8 @@ async fn a_whole_answer_is_read() {
     );
     assert_eq!(answer.reasoning_content, Some(Text::from("r")));
     assert_eq!(answer.finish_reason, Some(Text::from("tool_calls")));
-    assert_eq!(answer.usage.unwrap().prompt_tokens, 5.0);
+    let usage = answer.usage.unwrap();
+    assert_eq!((usage.prompt_tokens, usage.completion_tokens), (5.0, 3.0));
 
     let body = r#"{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"thinking","thinking":"h","signature":"s"},{"type":"text","text":"A"},{"type":"text","text":"B"},{"type":"tool_use","id":"t0","name":"f","input":{"a": 1}}],"stop_reason":"tool_use","usage":{"input_tokens":3,"output_tokens":6,"cache_read_input_tokens":100,"cache_creation_input_tokens":7}}"#;
     let answer = complete(A, body).await.unwrap();

@@ -236,7 +236,10 @@ async fn two_hundred_streams_at_once_are_all_whole_and_in_order() {
         .collect();
     events.push(o_chunk("{}", r#""stop""#));
     events.push("[DONE]".to_owned());
-    let expected: String = (0..200).map(|n| format!("{n} ")).collect();
+    let expected = (0..200)
+        .map(|n| format!("{n} "))
+        .collect::<Vec<_>>()
+        .concat();
     let player = Player::start(vec![sse(O, &refs(&events), "\n", 0)]).await;
     let adapter = adapter(O, &player.base(), "", &Http::new());
     let mut calls = tokio::task::JoinSet::new();
@@ -247,7 +250,7 @@ async fn two_hundred_streams_at_once_are_all_whole_and_in_order() {
             let messages = hello();
             adapter
                 .stream(ask(&messages), &mut |chunk| {
-                    text.push_str(chunk.delta.escaped())
+                    text.push_str(chunk.delta.escaped());
                 })
                 .await
                 .unwrap();

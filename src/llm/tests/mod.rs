@@ -3,6 +3,7 @@
 mod answers;
 mod captures;
 mod connections;
+mod events;
 mod failures;
 mod player;
 mod secrets;
@@ -11,7 +12,7 @@ mod streams;
 use std::sync::Arc;
 
 use super::{
-    Adapter, Chunk, Completion, Joiner, Options, Request, ToolSpec,
+    Adapter, Chunk, Completion, Joiner, Options, Request,
     anthropic::{self, Anthropic},
     http::Http,
     openai::{self, OpenAi},
@@ -20,7 +21,7 @@ use super::{
 use crate::{
     error::LlmError,
     message::{Message, MessageBuilder, Role},
-    text::{Json, Text},
+    text::Text,
 };
 use player::{Player, Response};
 
@@ -255,12 +256,4 @@ fn calls(completion: &Completion) -> Vec<(String, String)> {
     calls
         .map(|call| (call.name.to_plain(), call.input.to_string()))
         .collect()
-}
-
-fn tools() -> Vec<ToolSpec> {
-    vec![ToolSpec {
-        name: Text::from("f"),
-        description: Text::from("does \"f\""),
-        input_schema: Json::parse(r#"{"type":"object"}"#).unwrap(),
-    }]
 }

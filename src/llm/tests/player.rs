@@ -1,6 +1,7 @@
 //! A server that plays responses with exact bytes and cuts.
 
 use std::{
+    fmt::Write as _,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -53,10 +54,10 @@ impl Response {
     pub(super) fn body(status: u16, kind: &str, body: &str) -> Self {
         let mut head = format!("HTTP/1.1 {status} X\r\n");
         if !kind.is_empty() {
-            head.push_str(&format!("content-type: {kind}\r\n"));
+            write!(head, "content-type: {kind}\r\n").unwrap();
         }
         if status != 204 {
-            head.push_str(&format!("content-length: {}\r\n", body.len()));
+            write!(head, "content-length: {}\r\n", body.len()).unwrap();
         }
         Self {
             head: Some(head),
@@ -89,7 +90,7 @@ impl Response {
     }
 
     pub(super) fn hang() -> Self {
-        Self::json(200, "").delayed(Duration::from_secs(3_600))
+        Self::json(200, "").delayed(Duration::from_hours(1))
     }
 
     pub(super) fn delayed(mut self, delay: Duration) -> Self {
@@ -239,7 +240,7 @@ async fn serve(
                 }
                 Step::Send(bytes) => socket.write_all(bytes).await.ok()?,
                 Step::Pause(pause) => idle(&mut socket, *pause).await?,
-                Step::Hang => idle(&mut socket, Duration::from_secs(3_600)).await?,
+                Step::Hang => idle(&mut socket, Duration::from_hours(1)).await?,
             }
         }
         match response.end {

@@ -62,14 +62,13 @@ async fn a_key_in_a_header_of_the_user_is_a_secret_too() {
 
 #[test]
 fn configurations_print_no_key() {
-    let json =
-        format!(r#"{{"model":"m","apiKey":"{KEY}","baseURL":"https://h","maxContextTokens":1}}"#);
-    let options = Options::parse(&json).unwrap();
-    let shown = format!(
-        "{options:?} {:?}",
-        openai::compatible(options.clone(), Env(&|_| None)).unwrap()
+    let json = format!(
+        r#"{{"model":"m","apiKey":"{KEY}","baseURL":"https://h?key={KEY}","maxContextTokens":1,"headers":{{"api-key":"{KEY}"}}}}"#
     );
-    assert!(!shown.contains(KEY));
-    let shown = format!("{:?}", anthropic::adapter(options, Env(&|_| None)).unwrap());
-    assert!(!shown.contains(KEY));
+    let options = Options::parse(&json).unwrap();
+    let env = Env(&|_| None);
+    let openai = openai::compatible(options.clone(), env).unwrap();
+    let anthropic = anthropic::adapter(options.clone(), env).unwrap();
+    let shown = format!("{options:?} {openai:?} {anthropic:?}");
+    assert!(!shown.contains(KEY), "{shown}");
 }
