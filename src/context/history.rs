@@ -38,22 +38,22 @@ pub trait History: Send + Sync {
     fn answers(&self, index: usize) -> Option<&Text>;
 }
 
-impl History for [Message] {
+impl<T: AsRef<[Message]> + Send + Sync + ?Sized> History for T {
     fn len(&self) -> usize {
-        <[Message]>::len(self)
+        self.as_ref().len()
     }
 
     fn role(&self, index: usize) -> Role {
-        self.get(index).map_or(Role::User, Message::role)
+        self.as_ref().get(index).map_or(Role::User, Message::role)
     }
 
     fn weight(&self, index: usize) -> u32 {
-        self.get(index)
+        self.as_ref().get(index)
             .map_or(0, |message| message.weight_with(budget::weigh))
     }
 
     fn call_count(&self, index: usize) -> usize {
-        self.get(index)
+        self.as_ref().get(index)
             .map_or(0, |message| message.tool_calls().len())
     }
 
@@ -62,11 +62,11 @@ impl History for [Message] {
         reason = "the contract of the trait: call < call_count(index)"
     )]
     fn call(&self, index: usize, call: usize) -> (&Text, &Text) {
-        let call = &self[index].tool_calls()[call];
+        let call = &self.as_ref()[index].tool_calls()[call];
         (&call.id, &call.name)
     }
 
     fn answers(&self, index: usize) -> Option<&Text> {
-        self.get(index)?.tool_call_id()
+        self.as_ref().get(index)?.tool_call_id()
     }
 }

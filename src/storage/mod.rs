@@ -2,6 +2,8 @@
 //!
 //! - [`traits`]: what a storage must do; [`limit`]: how long a transaction may stay open
 //! - [`memory`]: as long as the process lasts
+//! - [`sqlite`]: an embedded file
+//! - `rows`: what the databases keep as text, and back
 //! - `conformance`: one suite that all of them pass
 
 mod check;
@@ -9,7 +11,10 @@ mod check;
 pub mod conformance;
 pub mod limit;
 pub mod memory;
+mod rows;
+pub mod sqlite;
 pub mod traits;
 
 pub use memory::InMemoryStorage;
+pub use sqlite::{SqliteOptions, SqliteStorage, Synchronous};
 pub use traits::{CompressionCache, ListRecords, Loaded, Slot, Storage, Store, Transaction, Write};

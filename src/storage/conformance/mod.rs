@@ -1,7 +1,7 @@
 //! What every storage promises, as tests that run against any of them.
 //!
-//! `storage_conformance!(open)` makes one test of each case, in the module where it stands; `open` is an async
-//! function that gives a storage of its own, empty, to each.
+//! `storage_conformance!(open())` makes one test of each case, in the module where it stands. The expression is evaluated
+//! in each, in an async function, to an empty storage (a [`Shared`]) and something that is kept until the test has ended.
 
 #![expect(
     clippy::unwrap_used,
@@ -32,8 +32,8 @@ pub type Shared = Arc<dyn Storage>;
 
 #[macro_export]
 macro_rules! storage_conformance {
-    ($open:path) => {
-        $crate::storage_conformance! { $open:
+    ($open:expr) => {
+        $crate::storage_conformance! { $open;
             sessions {
                 an_empty_storage_answers_with_nothing,
                 a_session_reads_back_as_it_was_put,
@@ -88,11 +88,12 @@ macro_rules! storage_conformance {
             }
         }
     };
-    ($open:path: $($group:ident { $($case:ident,)+ })+) => {
+    ($open:expr; $($group:ident { $($case:ident,)+ })+) => {
         $($(
             #[tokio::test]
             async fn $case() {
-                $crate::storage::conformance::$group::$case($open().await).await;
+                let (storage, _guard) = $open;
+                $crate::storage::conformance::$group::$case(storage).await;
             }
         )+)+
     };

@@ -7,7 +7,7 @@ use rpds::{HashTrieMapSync, RedBlackTreeMapSync};
 use super::{entry::Entry, nodes::Nodes};
 use crate::{
     meta::{ChildL2Summary, Kind, SessionDigest, SessionFilter, SessionMeta, Status, TopologyNode},
-    storage::Write,
+    storage::{Write, rows},
     text::{Json, Text},
 };
 
@@ -155,12 +155,6 @@ impl State {
             .values()
             .filter_map(|id| self.entry(id))
             .filter_map(|entry| Some((&entry.meta.as_ref()?.1, entry)))
-            .filter(|(meta, _)| accepts(filter, meta))
+            .filter(|(meta, _)| rows::accepts(filter, meta))
     }
-}
-
-fn accepts(filter: &SessionFilter, meta: &SessionMeta) -> bool {
-    filter.status.is_none_or(|status| status == meta.status)
-        && filter.role.is_none_or(|role| role == meta.role)
-        && (filter.tags.iter().flatten()).all(|tag| meta.tags.contains(tag))
 }

@@ -10,11 +10,11 @@ use crate::{
     text::Text,
 };
 
-async fn open() -> Arc<dyn Storage> {
-    Arc::new(InMemoryStorage::new())
+fn open() -> (Arc<dyn Storage>, ()) {
+    (Arc::new(InMemoryStorage::new()), ())
 }
 
-crate::storage_conformance!(open);
+crate::storage_conformance!(open());
 
 fn record(content: &str) -> Message {
     MessageBuilder::new(Role::User, Text::from(content)).build()
