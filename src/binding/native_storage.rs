@@ -1,10 +1,10 @@
 //! Native storages as JavaScript objects, and the handle that every storage has.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use napi_derive::napi;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::value::RawValue;
 
 use super::{
@@ -17,7 +17,11 @@ use crate::{
     message::Message,
     meta::SessionFilter,
     session::{Cancellation, Registry},
-    storage::{ListRecords, Storage, Store, Transaction, Write, memory::InMemoryStorage},
+    storage::{
+        ListRecords, Storage, Store, Transaction, Write,
+        memory::InMemoryStorage,
+        sqlite::{SqliteOptions, SqliteStorage, Synchronous},
+    },
     text::Text,
 };
 
@@ -46,6 +50,41 @@ impl StorageHandle {
             native: Some(Arc::new(InMemoryStorage::default())),
         }
     }
+
+    /// `options` is JSON that the facade has checked.
+    #[napi(factory, catch_unwind)]
+    pub fn sqlite(options: FromJs) -> napi::Result<Self> {
+        let given: SqliteGiven = options_from(options)?;
+        let mut options = SqliteOptions::new(given.path);
+        if given.synchronous.as_deref() == Some("normal") {
+            options.synchronous = Synchronous::Normal;
+        }
+        options.busy_timeout = milliseconds(given.busy_timeout_ms, options.busy_timeout);
+        options.transaction_timeout =
+            milliseconds(given.transaction_timeout_ms, options.transaction_timeout);
+        Ok(Self {
+            registry: Arc::default(),
+            native: Some(Arc::new(SqliteStorage::open(options))),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SqliteGiven {
+    path: String,
+    synchronous: Option<String>,
+    busy_timeout_ms: Option<u64>,
+    transaction_timeout_ms: Option<u64>,
+}
+
+fn options_from<T: DeserializeOwned>(options: FromJs) -> napi::Result<T> {
+    serde_json::from_str(&options.into_json())
+        .map_err(|error| napi::Error::from_reason(error.to_string()))
+}
+
+fn milliseconds(given: Option<u64>, default: Duration) -> Duration {
+    given.map_or(default, Duration::from_millis)
 }
 
 /// An open transaction of a native storage. Dropping it rolls it back.

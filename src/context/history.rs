@@ -48,12 +48,14 @@ impl<T: AsRef<[Message]> + Send + Sync + ?Sized> History for T {
     }
 
     fn weight(&self, index: usize) -> u32 {
-        self.as_ref().get(index)
+        self.as_ref()
+            .get(index)
             .map_or(0, |message| message.weight_with(budget::weigh))
     }
 
     fn call_count(&self, index: usize) -> usize {
-        self.as_ref().get(index)
+        self.as_ref()
+            .get(index)
             .map_or(0, |message| message.tool_calls().len())
     }
 

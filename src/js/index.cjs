@@ -4,7 +4,7 @@
 const { LLMError, NotImplementedError, SessionArchivedError, StorageError, ToolResultsError } = require('./errors.cjs')
 const lifecycle = require('./lifecycle.cjs')
 const { createAnthropicAdapter, createClaude, createGPT, createOpenAICompatibleAdapter } = require('./llm.cjs')
-const { InMemoryStorageAdapter } = require('./native-storage.cjs')
+const { InMemoryStorageAdapter, SqliteStorageAdapter } = require('./native-storage.cjs')
 const { MainSession, Session } = require('./session.cjs')
 const tools = require('./tool.cjs')
 
@@ -23,6 +23,7 @@ module.exports = {
   NotImplementedError,
   Session,
   SessionArchivedError,
+  SqliteStorageAdapter,
   StorageError,
   ToolResultsError,
   createAnthropicAdapter,

@@ -7,6 +7,7 @@ export const {
   NotImplementedError,
   Session,
   SessionArchivedError,
+  SqliteStorageAdapter,
   StorageError,
   ToolResultsError,
   createAnthropicAdapter,

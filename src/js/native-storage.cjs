@@ -277,4 +277,20 @@ class InMemoryStorageAdapter extends NativeStorage {
   }
 }
 
-module.exports = { InMemoryStorageAdapter, NativeStorage, directHandle, storageHandle }
+/** Keeps everything in one SQLite file, which is made and migrated on first use. */
+class SqliteStorageAdapter extends NativeStorage {
+  /** @param {any} options */
+  constructor(options) {
+    const { path, synchronous, busyTimeoutMs, transactionTimeoutMs } = check.options('options', options)
+    check.string('options.path', path)
+    if (path === '') throw check.wrong('options.path', "a file's path or ':memory:'", path)
+    if (synchronous !== undefined && synchronous !== 'full' && synchronous !== 'normal') {
+      throw check.wrong('options.synchronous', "'full' or 'normal'", synchronous)
+    }
+    check.optionalCount('options.busyTimeoutMs', busyTimeoutMs)
+    check.optionalCount('options.transactionTimeoutMs', transactionTimeoutMs)
+    super(native.StorageHandle.sqlite(JSON.stringify({ path, synchronous, busyTimeoutMs, transactionTimeoutMs })))
+  }
+}
+
+module.exports = { InMemoryStorageAdapter, NativeStorage, SqliteStorageAdapter, directHandle, storageHandle }

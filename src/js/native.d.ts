@@ -82,6 +82,8 @@ export declare class StorageHandle {
   /** For a storage that is written in JavaScript. */
   static javascript(): StorageHandle
   static memory(): StorageHandle
+  /** `options` is JSON that the facade has checked. */
+  static sqlite(options: FromJs): StorageHandle
 }
 
 /** An open transaction of a native storage. Dropping it rolls it back. */

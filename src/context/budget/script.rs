@@ -176,10 +176,7 @@ fn is_turn(before: impl Unit, after: impl Unit) -> bool {
 /// Cost and length of the run of ASCII letters and digits at the start of `units`.
 fn run(units: &[impl Unit]) -> (u64, usize) {
     let length = run_length(units);
-    (
-        run_cost(units.get(..length).unwrap_or_default()),
-        length,
-    )
+    (run_cost(units.get(..length).unwrap_or_default()), length)
 }
 
 fn run_cost(run: &[impl Unit]) -> u64 {

@@ -102,7 +102,9 @@ impl Session {
                 Step::Fold(parts) => {
                     let given = self.fold(&parts, base, planner.memory().summary.as_ref())?;
                     let summary = (self.summarise)(given);
-                    planner.finish(Text::from(summary)).map_err(|error| error.to_string())?;
+                    planner
+                        .finish(Text::from(summary))
+                        .map_err(|error| error.to_string())?;
                 }
             }
             if self.seen.last_folds as usize > loaded.len() {
@@ -130,10 +132,9 @@ impl Session {
     }
 
     pub(super) fn covered(&self) -> usize {
-        self.memory
-            .summary
-            .as_ref()
-            .map_or(0, |summary| usize::try_from(summary.compressed_count).unwrap())
+        self.memory.summary.as_ref().map_or(0, |summary| {
+            usize::try_from(summary.compressed_count).unwrap()
+        })
     }
 
     pub(super) fn cacheable(&self) -> f64 {
@@ -144,7 +145,12 @@ impl Session {
         messages.iter().map(|message| (self.count)(message)).sum()
     }
 
-    fn fold(&mut self, parts: &[Part], base: usize, before: Option<&Summary>) -> Result<usize, String> {
+    fn fold(
+        &mut self,
+        parts: &[Part],
+        base: usize,
+        before: Option<&Summary>,
+    ) -> Result<usize, String> {
         let first = parts.first().ok_or("nothing to summarise")?;
         let summary = before.map(|summary| Part::System(summary.text.clone()));
         if summary.as_ref().is_some_and(|summary| summary != first) {
@@ -173,7 +179,12 @@ impl Session {
         let cleaned = tool_groups::clean(self.records.as_slice());
         let mut valid: Vec<usize> = cleaned.ranges().into_iter().flatten().collect();
         if let Some(group) = cleaned.pending.as_ref().filter(|_| pending) {
-            valid.extend(cleaned.valid(group.unit.records.clone()).into_iter().flatten());
+            valid.extend(
+                cleaned
+                    .valid(group.unit.records.clone())
+                    .into_iter()
+                    .flatten(),
+            );
         }
         let covered = self.covered();
         let expected: Vec<usize> = valid.iter().copied().filter(|&at| at >= covered).collect();
@@ -189,13 +200,19 @@ impl Session {
         if shown != expected {
             return Err(format!("shown {shown:?}, expected {expected:?}"));
         }
-        let missed = valid.iter().filter(|&&at| at < covered && !self.folded.contains_key(&at));
+        let missed = valid
+            .iter()
+            .filter(|&&at| at < covered && !self.folded.contains_key(&at));
         self.seen.gaps += u32::try_from(missed.count()).unwrap();
         Ok(())
     }
 
     fn receive(&mut self, prompt: &[Message]) -> f64 {
-        let same = prompt.iter().zip(&self.previous).take_while(|(a, b)| a == b).count();
+        let same = prompt
+            .iter()
+            .zip(&self.previous)
+            .take_while(|(a, b)| a == b)
+            .count();
         let tokens = self.total(prompt);
         self.seen.extended = same == self.previous.len();
         self.seen.repeated_tokens += self.total(prompt.get(..same).unwrap_or_default());
@@ -203,7 +220,10 @@ impl Session {
         self.seen.prompts += 1;
         self.seen.last_prompt = tokens;
         self.seen.over_window += u32::from(tokens > window_float(self.window));
-        self.seen.worst_prompt = self.seen.worst_prompt.max(tokens / window_float(self.window));
+        self.seen.worst_prompt = self
+            .seen
+            .worst_prompt
+            .max(tokens / window_float(self.window));
         self.previous = prompt.to_vec();
         tokens
     }
