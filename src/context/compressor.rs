@@ -80,7 +80,8 @@ impl Frame {
             let (plain, tag) = rest.split_at(at);
             self.0.push_str(plain);
             let inside = tag.get(1..).unwrap_or_default();
-            self.0.push_str(if is_frame_tag(inside) { "&lt;" } else { "<" });
+            self.0
+                .push_str(if is_frame_tag(inside) { "&lt;" } else { "<" });
             rest = inside;
         }
         self.0.push_str(rest);

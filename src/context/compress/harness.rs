@@ -1,7 +1,7 @@
 //! A session as the planner sees it, from the outside: turns on a store, a provider that counts in its own way, and
 //! what must hold of every prompt and of every compression.
 
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap};
 
 use super::{Input, Memory, Planner, Step, Summary};
 use crate::{
@@ -32,6 +32,8 @@ pub(super) struct Session {
     pub seen: Seen,
     /// The raw records that went to the compressor, by their place in storage.
     folded: HashMap<usize, u32>,
+    /// Counts of records, by where their text lies; records live as long as this does.
+    counts: RefCell<HashMap<usize, f64>>,
     previous: Vec<Message>,
 }
 
@@ -71,6 +73,7 @@ impl Session {
             summarise: Box::new(|n| format!("[summary of {n}]")),
             seen: Seen::default(),
             folded: HashMap::new(),
+            counts: RefCell::default(),
             previous: Vec::new(),
         }
     }
@@ -102,7 +105,9 @@ impl Session {
                 Step::Fold(parts) => {
                     let given = self.fold(&parts, base, planner.memory().summary.as_ref())?;
                     let summary = (self.summarise)(given);
-                    planner.finish(Text::from(summary)).map_err(|error| error.to_string())?;
+                    planner
+                        .finish(Text::from(summary))
+                        .map_err(|error| error.to_string())?;
                 }
             }
             if self.seen.last_folds as usize > loaded.len() {
@@ -125,15 +130,16 @@ impl Session {
         if gone > 0 {
             self.records.drain(..gone);
             self.folded.clear();
+            self.counts.borrow_mut().clear();
+            self.previous.clear();
             self.memory.summary = None;
         }
     }
 
     pub(super) fn covered(&self) -> usize {
-        self.memory
-            .summary
-            .as_ref()
-            .map_or(0, |summary| usize::try_from(summary.compressed_count).unwrap())
+        self.memory.summary.as_ref().map_or(0, |summary| {
+            usize::try_from(summary.compressed_count).unwrap()
+        })
     }
 
     pub(super) fn cacheable(&self) -> f64 {
@@ -141,10 +147,22 @@ impl Session {
     }
 
     fn total(&self, messages: &[Message]) -> f64 {
-        messages.iter().map(|message| (self.count)(message)).sum()
+        let mut counts = self.counts.borrow_mut();
+        let count = |message: &Message| match message.role() {
+            Role::System => (self.count)(message),
+            _ => *counts
+                .entry(message.json().as_ptr() as usize)
+                .or_insert_with(|| (self.count)(message)),
+        };
+        messages.iter().map(count).sum()
     }
 
-    fn fold(&mut self, parts: &[Part], base: usize, before: Option<&Summary>) -> Result<usize, String> {
+    fn fold(
+        &mut self,
+        parts: &[Part],
+        base: usize,
+        before: Option<&Summary>,
+    ) -> Result<usize, String> {
         let first = parts.first().ok_or("nothing to summarise")?;
         let summary = before.map(|summary| Part::System(summary.text.clone()));
         if summary.as_ref().is_some_and(|summary| summary != first) {
@@ -173,7 +191,12 @@ impl Session {
         let cleaned = tool_groups::clean(self.records.as_slice());
         let mut valid: Vec<usize> = cleaned.ranges().into_iter().flatten().collect();
         if let Some(group) = cleaned.pending.as_ref().filter(|_| pending) {
-            valid.extend(cleaned.valid(group.unit.records.clone()).into_iter().flatten());
+            valid.extend(
+                cleaned
+                    .valid(group.unit.records.clone())
+                    .into_iter()
+                    .flatten(),
+            );
         }
         let covered = self.covered();
         let expected: Vec<usize> = valid.iter().copied().filter(|&at| at >= covered).collect();
@@ -189,13 +212,19 @@ impl Session {
         if shown != expected {
             return Err(format!("shown {shown:?}, expected {expected:?}"));
         }
-        let missed = valid.iter().filter(|&&at| at < covered && !self.folded.contains_key(&at));
+        let missed = valid
+            .iter()
+            .filter(|&&at| at < covered && !self.folded.contains_key(&at));
         self.seen.gaps += u32::try_from(missed.count()).unwrap();
         Ok(())
     }
 
     fn receive(&mut self, prompt: &[Message]) -> f64 {
-        let same = prompt.iter().zip(&self.previous).take_while(|(a, b)| a == b).count();
+        let same = prompt
+            .iter()
+            .zip(&self.previous)
+            .take_while(|(a, b)| a == b)
+            .count();
         let tokens = self.total(prompt);
         self.seen.extended = same == self.previous.len();
         self.seen.repeated_tokens += self.total(prompt.get(..same).unwrap_or_default());
@@ -203,7 +232,10 @@ impl Session {
         self.seen.prompts += 1;
         self.seen.last_prompt = tokens;
         self.seen.over_window += u32::from(tokens > window_float(self.window));
-        self.seen.worst_prompt = self.seen.worst_prompt.max(tokens / window_float(self.window));
+        self.seen.worst_prompt = self
+            .seen
+            .worst_prompt
+            .max(tokens / window_float(self.window));
         self.previous = prompt.to_vec();
         tokens
     }

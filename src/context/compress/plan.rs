@@ -251,9 +251,7 @@ impl Planner {
     fn records_of(&self, units: Range<usize>) -> Vec<Range<usize>> {
         let units = self.cleaned.units.get(units).unwrap_or_default();
         match (units.first(), units.last()) {
-            (Some(first), Some(last)) => {
-                self.cleaned.valid(first.records.start..last.records.end)
-            }
+            (Some(first), Some(last)) => self.cleaned.valid(first.records.start..last.records.end),
             _ => Vec::new(),
         }
     }
@@ -309,7 +307,11 @@ impl Planner {
             adapter: self.adapter,
             tools: self.tools.key,
             head: key_of((self.fixed.texts(), self.summary_text())),
-            start: self.memory.summary.as_ref().map_or(0, |summary| summary.compressed_count),
+            start: self
+                .memory
+                .summary
+                .as_ref()
+                .map_or(0, |summary| summary.compressed_count),
         }
     }
 }
@@ -322,7 +324,9 @@ fn covered_units<H: History + ?Sized>(
 ) -> Option<usize> {
     let end = summary.compressed_count.checked_sub(input.base)?;
     let end = usize::try_from(end).ok()?;
-    let covered = cleaned.units.partition_point(|unit| unit.records.end <= end);
+    let covered = cleaned
+        .units
+        .partition_point(|unit| unit.records.end <= end);
     let pending = cleaned.pending.as_ref().map(|pending| &pending.unit);
     let next = cleaned.units.get(covered).or(pending);
     let meets = next.map_or(end <= input.history.len(), |unit| unit.records.start >= end);

@@ -68,18 +68,27 @@ fn converse(kind: Kind, turns: usize, window: u64, usage: bool, count: Count) ->
 
 #[test]
 fn a_long_conversation_keeps_its_window_and_is_rarely_summarised() {
-    for (turns, window, most_with_usage, most_without) in
-        [(200, 8_000, 20, 28), (500, 32_000, 12, 18), (3_000, 200_000, 12, 18)]
-    {
+    for (turns, window, most_with_usage, most_without) in [
+        (200, 8_000, 20, 28),
+        (500, 32_000, 12, 18),
+        (1_500, 200_000, 5, 8),
+    ] {
         for kind in [Kind::English, Kind::Chinese, Kind::Mixed] {
             for (usage, calls, cacheable) in
                 [(true, most_with_usage, 0.85), (false, most_without, 0.80)]
             {
                 let session = converse(kind, turns, window, usage, Box::new(counted));
                 let seen = &session.seen;
-                let case = format!("{kind:?} {turns}/{window} usage {usage}: {seen:?}, {:.3}", session.cacheable());
+                let case = format!(
+                    "{kind:?} {turns}/{window} usage {usage}: {seen:?}, {:.3}",
+                    session.cacheable()
+                );
                 println!("{case}");
-                assert_eq!((seen.over_window, seen.folded_twice, seen.gaps), (0, 0, 0), "{case}");
+                assert_eq!(
+                    (seen.over_window, seen.folded_twice, seen.gaps),
+                    (0, 0, 0),
+                    "{case}"
+                );
                 assert!(seen.worst_input <= 0.85, "{case}");
                 assert!(seen.compress_calls <= calls, "{case}");
                 assert!(session.cacheable() >= cacheable, "{case}");

@@ -124,7 +124,11 @@ struct Group {
     weight: u64,
 }
 
-fn read_group<'a>(history: &'a (impl History + ?Sized), start: usize, open: &mut OpenCalls<'a>) -> Group {
+fn read_group<'a>(
+    history: &'a (impl History + ?Sized),
+    start: usize,
+    open: &mut OpenCalls<'a>,
+) -> Group {
     open.reset(history, start);
     let mut group = Group {
         run_end: start + 1,
@@ -163,7 +167,10 @@ impl<'a> OpenCalls<'a> {
     }
 
     fn answer(&mut self, id: &Text) -> bool {
-        let answered = self.by_id.get_mut(id).is_some_and(|calls| calls.pop().is_some());
+        let answered = self
+            .by_id
+            .get_mut(id)
+            .is_some_and(|calls| calls.pop().is_some());
         self.left -= usize::from(answered);
         answered
     }

@@ -15,7 +15,10 @@ fn history(script: &str) -> Vec<Message> {
             ("u", _) => said(Role::User, word),
             ("s", _) => said(Role::System, word),
             ("a", _) => said(Role::Assistant, word),
-            ("A", calls) => called("", &calls.chars().map(|c| c.to_string()).collect::<Vec<_>>()),
+            ("A", calls) => called(
+                "",
+                &calls.chars().map(|c| c.to_string()).collect::<Vec<_>>(),
+            ),
             (_, id) => answered(id, "ok"),
         })
         .collect()
@@ -23,7 +26,11 @@ fn history(script: &str) -> Vec<Message> {
 
 fn kept(script: &str) -> Vec<usize> {
     let history = history(script);
-    clean(history.as_slice()).ranges().into_iter().flatten().collect()
+    clean(history.as_slice())
+        .ranges()
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 #[test]
@@ -67,11 +74,18 @@ fn system_records_of_a_history_stay() {
 fn a_group_is_one_unit_and_the_last_unanswered_one_is_pending() {
     let history = history("u Axy .y .z .x .x a Axyx .x");
     let cleaned = clean(history.as_slice());
-    let records: Vec<_> = cleaned.units.iter().map(|unit| unit.records.clone()).collect();
+    let records: Vec<_> = cleaned
+        .units
+        .iter()
+        .map(|unit| unit.records.clone())
+        .collect();
     assert_eq!(records, [0..1, 1..5, 6..7]);
     assert_eq!(cleaned.dropped, [3, 5]);
     let pending = cleaned.pending.clone().unwrap();
-    assert_eq!((pending.unit.records, pending.open_calls), (7..9, vec![1, 2]));
+    assert_eq!(
+        (pending.unit.records, pending.open_calls),
+        (7..9, vec![1, 2])
+    );
     assert_eq!(cleaned.ranges(), [0..3, 4..5, 6..7]);
 }
 
@@ -96,7 +110,11 @@ pub(in crate::context) fn any_history(longest: usize) -> impl Strategy<Value = V
 
 fn cleaned_records(history: &[Message]) -> Vec<Message> {
     let ranges = clean(history).ranges();
-    ranges.into_iter().flatten().map(|at| history[at].clone()).collect()
+    ranges
+        .into_iter()
+        .flatten()
+        .map(|at| history[at].clone())
+        .collect()
 }
 
 proptest! {

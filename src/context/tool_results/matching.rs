@@ -84,9 +84,18 @@ pub(super) fn match_results(
     let mut unanswered: Vec<usize> = by_name.into_values().flatten().collect();
     unanswered.sort_unstable();
     let id_of = |call: usize| open.calls.get(call).map(|&(id, _)| id);
-    faults.unanswered = unanswered.into_iter().filter_map(id_of).map(Text::to_plain).collect();
+    faults.unanswered = unanswered
+        .into_iter()
+        .filter_map(id_of)
+        .map(Text::to_plain)
+        .collect();
     if faults.is_empty() {
-        Ok(matched.into_iter().flatten().filter_map(id_of).cloned().collect())
+        Ok(matched
+            .into_iter()
+            .flatten()
+            .filter_map(id_of)
+            .cloned()
+            .collect())
     } else {
         Err(faults.tell(history))
     }
@@ -132,7 +141,9 @@ impl<'a> Faults<'a> {
             ("left unanswered", self.unanswered),
         ];
         let told = parts.into_iter().filter(|(_, ids)| !ids.is_empty());
-        let told: Vec<String> = told.map(|(what, ids)| format!("{what}: {}", list(&ids))).collect();
+        let told: Vec<String> = told
+            .map(|(what, ids)| format!("{what}: {}", list(&ids)))
+            .collect();
         Error::ToolResults(format!(
             "tool results do not answer the open calls ({})",
             told.join("; ")

@@ -106,9 +106,14 @@ fn answer(
 
 /// Whether a result names a call that the history knows, by id or, without one, by the name of its tool.
 fn names_stored(given: &[Given], history: &(impl History + ?Sized)) -> bool {
-    let ids: HashSet<&Text> = given.iter().filter_map(|result| result.id.as_ref()).collect();
+    let ids: HashSet<&Text> = given
+        .iter()
+        .filter_map(|result| result.id.as_ref())
+        .collect();
     let without_id = given.iter().filter(|result| result.id.is_none());
-    let names: HashSet<&Text> = without_id.filter_map(|result| result.name.as_ref()).collect();
+    let names: HashSet<&Text> = without_id
+        .filter_map(|result| result.name.as_ref())
+        .collect();
     (0..history.len()).any(|at| {
         (0..history.call_count(at)).any(|call| {
             let (id, name) = history.call(at, call);

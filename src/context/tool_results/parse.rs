@@ -144,10 +144,7 @@ mod tests {
     #[test]
     fn success_is_what_javascript_takes_for_true() {
         for falsy in ["false", "null", "0", "-0", "0.0e5", "-0.0", "\"\""] {
-            assert!(
-                !one(&format!("{{\"success\":{falsy}}}")).success,
-                "{falsy}"
-            );
+            assert!(!one(&format!("{{\"success\":{falsy}}}")).success, "{falsy}");
         }
         for truthy in ["true", "1", "-1", "0.5", "\"false\"", "{}", "[]"] {
             assert!(
