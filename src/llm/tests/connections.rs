@@ -1,5 +1,7 @@
 use std::time::{Duration, Instant};
 
+use tokio::io::AsyncReadExt as _;
+
 use super::{player::Step, *};
 
 const SOON: Duration = Duration::from_millis(100);
@@ -211,21 +213,14 @@ async fn the_headers_are_the_protocols_and_the_users_win() {
 #[tokio::test]
 async fn an_empty_key_is_no_key() {
     let player = Player::start(vec![Response::json(200, &answer(O, "ok"))]).await;
-    let options = Options::parse(&format!(
+    let json = format!(
         r#"{{"model":"m","apiKey":"","baseURL":"{}","maxContextTokens":1}}"#,
         player.base()
-    ))
-    .unwrap();
-    let config = openai::compatible(
-        options,
-        Env(&|_| Some("sk-from-the-environment".to_owned())),
-    )
-    .unwrap();
-    OpenAi::new(config, Http::new())
-        .unwrap()
-        .complete(ask(&hello()))
-        .await
-        .unwrap();
+    );
+    let options = Options::parse(&json).unwrap();
+    let env = Env(&|_| Some("sk-from-the-environment".to_owned()));
+    let created = create(Factory::OpenAiCompatible, options, env, &Http::new()).unwrap();
+    created.adapter.complete(ask(&hello())).await.unwrap();
     assert_eq!(player.requests()[0].header("authorization"), None);
 }
 
@@ -260,4 +255,24 @@ async fn two_hundred_streams_at_once_are_all_whole_and_in_order() {
     while let Some(text) = calls.join_next().await {
         assert_eq!(text.unwrap(), expected);
     }
+}
+
+#[tokio::test]
+async fn dropping_a_call_in_the_middle_of_a_handshake_closes_its_connection() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("https://{}", listener.local_addr().unwrap());
+    let call = tokio::spawn(async move {
+        let adapter = adapter(O, &base, "", &Http::new());
+        adapter.complete(ask(&hello())).await
+    });
+    let (mut socket, _) = listener.accept().await.unwrap();
+    let mut buffer = [0; 4096];
+    assert!(
+        socket.read(&mut buffer).await.unwrap() > 0,
+        "the client says hello"
+    );
+    let start = Instant::now();
+    call.abort();
+    while socket.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+    assert!(start.elapsed() < SOON);
 }
