@@ -202,7 +202,7 @@ async fn an_exhausted_pool_waits_and_then_fails_by_name() {
     let schema = Schema::new();
     let storage = PostgresStorage::open(PostgresOptions {
         max_connections: 2,
-        connect_timeout: Duration::from_millis(300),
+        connect_timeout: Duration::from_secs(3),
         ..schema.options()
     })
     .unwrap();
