@@ -166,14 +166,14 @@ function copyRecord(record) {
  * records, an object a message as it is.
  *
  * @param {any[]} parts
- * @param {LoadedRecords | undefined} loaded
+ * @param {LoadedRecords} loaded
  */
 function resolvePrompt(parts, loaded) {
   const messages = []
   for (const part of parts) {
     if (typeof part === 'string') messages.push({ role: 'system', content: part })
     else if (!Array.isArray(part)) messages.push(part)
-    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(loaded?.records[index]))
+    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(loaded.records[index]))
   }
   return messages
 }
