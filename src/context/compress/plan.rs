@@ -5,7 +5,7 @@ mod size;
 use std::ops::Range;
 
 use self::size::SummarySize;
-use super::{Input, Memory, Step, Summary};
+use super::{Conversation, Input, Step, Summary};
 use crate::{
     context::{
         History,
@@ -48,7 +48,7 @@ pub struct Planner {
     cleaned: Cleaned,
     /// The records of the calls being answered.
     answered: Option<(Range<usize>, u64)>,
-    memory: Memory,
+    conversation: Conversation,
     summary: SummarySize,
     ratio: Ratio,
     /// Whether the summary was made in this turn.
@@ -60,11 +60,14 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Takes in what the turn has; fails only where `base` and the summary of `memory` do not meet.
-    pub fn new<H: History + ?Sized>(input: &Input<'_, H>, memory: &Memory) -> Result<Self> {
+    /// Takes in what the turn has; fails only where `base` and the summary of `conversation` do not meet.
+    pub fn new<H: History + ?Sized>(
+        input: &Input<'_, H>,
+        conversation: &Conversation,
+    ) -> Result<Self> {
         let cleaned = tool_groups::clean(input.history);
-        let mut memory = memory.clone();
-        let covered = memory
+        let mut conversation = conversation.clone();
+        let covered = conversation
             .summary
             .as_ref()
             .and_then(|summary| covered_units(&cleaned, input, summary));
@@ -75,7 +78,7 @@ impl Planner {
                     input.base
                 )));
             }
-            memory.summary = None;
+            conversation.summary = None;
         }
         let pending = cleaned.pending.as_ref().filter(|_| input.answers_pending);
         let answered = pending.map(|pending| (pending.unit.records.clone(), pending.unit.weight));
@@ -92,11 +95,11 @@ impl Planner {
             new_end: input.base + input.history.len() as u64 + u64::from(input.new_count),
             base: input.base,
             exact: input.history.weights_are_exact(),
-            ratio: memory.calibration.ratio(input.adapter, window),
+            ratio: conversation.calibration.ratio(input.adapter, window),
             cleaned,
             answered,
-            summary: SummarySize::of(&memory),
-            memory,
+            summary: SummarySize::of(&conversation),
+            conversation,
             folded: false,
             covered,
             goal: covered,
@@ -132,11 +135,11 @@ impl Planner {
         let Some(last) = end.checked_sub(1).and_then(|at| self.cleaned.units.get(at)) else {
             return Err(Error::Internal("a summary of nothing".to_owned()));
         };
-        self.memory.summary = Some(Summary {
+        self.conversation.summary = Some(Summary {
             text: summary,
             compressed_count: self.base + last.records.end as u64,
         });
-        self.summary = SummarySize::of(&self.memory);
+        self.summary = SummarySize::of(&self.conversation);
         self.covered = end;
         self.folded = true;
         if self.goal <= self.covered {
@@ -148,27 +151,27 @@ impl Planner {
     /// The summary, if it was made in this turn: what to store with the commit.
     #[must_use]
     pub fn new_summary(&self) -> Option<&Summary> {
-        self.memory.summary.as_ref().filter(|_| self.folded)
+        self.conversation.summary.as_ref().filter(|_| self.folded)
     }
 
     /// What the handle should remember even if the turn fails now: a summary covers stored records only.
     #[must_use]
-    pub fn memory(&self) -> &Memory {
-        &self.memory
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
     }
 
     /// What the handle should remember once the turn is stored; `prompt_tokens` as the provider counted them.
     #[must_use]
-    pub fn observe(&self, prompt_tokens: Option<f64>) -> Memory {
+    pub fn observe(&self, prompt_tokens: Option<f64>) -> Conversation {
         let size = PromptSize {
             key: self.key(),
             end: self.new_end,
             estimate: self.estimate(self.covered),
             exact: self.exact,
         };
-        let calibration = self.memory.calibration;
-        Memory {
-            summary: self.memory.summary.clone(),
+        let calibration = self.conversation.calibration;
+        Conversation {
+            summary: self.conversation.summary.clone(),
             calibration: prompt_tokens.map_or(calibration, |tokens| {
                 calibration.learn(size, tokens, self.window)
             }),
@@ -256,7 +259,10 @@ impl Planner {
     }
 
     fn summary_text(&self) -> Option<&Text> {
-        self.memory.summary.as_ref().map(|summary| &summary.text)
+        self.conversation
+            .summary
+            .as_ref()
+            .map(|summary| &summary.text)
     }
 }
 

@@ -1,6 +1,6 @@
 //! How large the prompt of a plan is.
 
-use super::{Memory, Planner};
+use super::{Conversation, Planner};
 use crate::context::{
     assemble::system_weight,
     budget::{PromptKey, float, key_of},
@@ -21,8 +21,8 @@ pub(super) struct SummarySize {
 }
 
 impl SummarySize {
-    pub(super) fn of(memory: &Memory) -> Self {
-        let text = memory.summary.as_ref().map(|summary| &summary.text);
+    pub(super) fn of(conversation: &Conversation) -> Self {
+        let text = conversation.summary.as_ref().map(|summary| &summary.text);
         text.map_or_else(Self::default, |text| Self {
             weight: system_weight(text),
             key: key_of(text),
@@ -34,7 +34,7 @@ impl Planner {
     /// The size of the prompt if units from `from` on are shown.
     pub(super) fn size(&self, from: usize) -> Size {
         let estimate = self.estimate(from);
-        let measured = self.memory.calibration.base_of(self.key());
+        let measured = self.conversation.calibration.base_of(self.key());
         let measured = measured.filter(|base| self.repeated(from, base.end) == base.estimate);
         let (known, new) = measured.map_or((0.0, estimate), |base| {
             (base.tokens, estimate - base.estimate)
@@ -75,7 +75,7 @@ impl Planner {
             tools: self.tools.key,
             head: key_of((self.fixed.key(), self.summary.key)),
             start: self
-                .memory
+                .conversation
                 .summary
                 .as_ref()
                 .map_or(0, |summary| summary.compressed_count),
