@@ -5,7 +5,7 @@ const { AsyncLocalStorage } = require('node:async_hooks')
 const { isProxy } = require('node:util/types')
 const native = require('./native.cjs')
 const check = require('./check.cjs')
-const { StorageError } = require('./errors.cjs')
+const { StorageError, errorFromFault } = require('./errors.cjs')
 const { Operation, getBridge, nextNumber } = require('./operation.cjs')
 
 /** @import { SqliteStorageOptions } from '../../index.js' */
@@ -314,10 +314,20 @@ function checkObject(name, value) {
   if (value === null || typeof value !== 'object') throw check.wrong(name, 'an object', value)
 }
 
+/**
+ * @param {'memory' | 'sqlite' | 'postgres'} kind
+ * @param {object} options
+ */
+function openNative(kind, options) {
+  const handle = native.StorageHandle.open(kind, JSON.stringify(options))
+  if (typeof handle === 'string') throw errorFromFault(JSON.parse(handle))
+  return handle
+}
+
 /** Keeps everything in this process's memory, natively; gone with the process. */
 class InMemoryStorageAdapter extends NativeStorage {
   constructor() {
-    super(native.StorageHandle.memory())
+    super(openNative('memory', {}))
   }
 }
 
@@ -333,8 +343,24 @@ class SqliteStorageAdapter extends NativeStorage {
     }
     check.optionalCount('options.busyTimeoutMs', busyTimeoutMs)
     check.optionalCount('options.transactionTimeoutMs', transactionTimeoutMs)
-    super(native.StorageHandle.sqlite(JSON.stringify({ path, synchronous, busyTimeoutMs, transactionTimeoutMs })))
+    super(openNative('sqlite', { path, synchronous, busyTimeoutMs, transactionTimeoutMs }))
   }
 }
 
-module.exports = { InMemoryStorageAdapter, NativeStorage, SqliteStorageAdapter, directHandle, storageHandle }
+/** Keeps everything in PostgreSQL, for many machines on one history; tables are made and migrated on first use. */
+class PostgresStorageAdapter extends NativeStorage {
+  /** @param {any} options */
+  constructor(options) {
+    const { connectionString, schema, maxConnections, connectTimeoutMs, statementTimeoutMs, transactionTimeoutMs } = check.options('options', options)
+    // Not shown where it is wrong: it may hold a password.
+    if (typeof connectionString !== 'string') throw new TypeError(`options.connectionString must be a string, got ${typeof connectionString}`)
+    check.optionalString('options.schema', schema)
+    check.optionalCount('options.maxConnections', maxConnections)
+    check.optionalCount('options.connectTimeoutMs', connectTimeoutMs)
+    check.optionalCount('options.statementTimeoutMs', statementTimeoutMs)
+    check.optionalCount('options.transactionTimeoutMs', transactionTimeoutMs)
+    super(openNative('postgres', { connectionString, schema, maxConnections, connectTimeoutMs, statementTimeoutMs, transactionTimeoutMs }))
+  }
+}
+
+module.exports = { InMemoryStorageAdapter, NativeStorage, PostgresStorageAdapter, SqliteStorageAdapter, directHandle, storageHandle }

@@ -84,9 +84,11 @@ export declare class SessionHandle {
 export declare class StorageHandle {
   /** For a storage that is written in JavaScript. */
   static javascript(): StorageHandle
-  static memory(): StorageHandle
-  /** `options` is JSON that the facade has checked. */
-  static sqlite(options: FromJs): StorageHandle
+  /**
+   * A native storage; `kind` is `memory`, `sqlite` or `postgres`, `options` JSON that the facade has checked.
+   * Nothing is opened before its first use. Answers a fault, as JSON, where the options cannot be used.
+   */
+  static open(kind: string, options: string): StorageHandle | string
 }
 
 /** An open transaction of a native storage. Dropping it rolls it back. */
