@@ -1,8 +1,6 @@
 // @ts-check
 'use strict'
 
-/** @import { LLMAdapter } from '../../index.js' */
-
 /**
  * A value, short enough for an error message.
  *
@@ -62,7 +60,7 @@ function storage(name, value) {
 /** @type {(name: string, value: unknown) => void} */
 function adapter(name, value) {
   if (value === null || typeof value !== 'object' && typeof value !== 'function') throw wrong(name, 'an LLMAdapter', value)
-  /** @type {Partial<Record<keyof LLMAdapter, unknown>>} */
+  /** @type {Partial<Record<keyof import('../../index.js').LLMAdapter, unknown>>} */
   const { complete, stream, maxContextTokens: window } = value
   if (typeof complete !== 'function') throw wrong(`${name}.complete`, 'a function', complete)
   if (stream !== undefined && typeof stream !== 'function') throw wrong(`${name}.stream`, 'a function', stream)
