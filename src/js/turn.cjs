@@ -126,7 +126,7 @@ class TurnOperation extends Operation {
     const onText = (/** @type {string} */ delta) => {
       if (!this.ended) this.#pieces?.push(delta)
     }
-    if (stream && typeof llm.stream === 'function') return callStream(llm, messages, options, onText, () => this.ended)
+    if (stream && typeof llm.stream === 'function') return callStream(/** @type {Required<LLMAdapter>} */ (llm), messages, options, onText, () => this.ended)
     const result = await callComplete(llm, messages, options)
     if (stream && result.content) onText(result.content)
     return result
