@@ -116,7 +116,10 @@ impl PostgresStorage {
         let client = connection.client()?;
         let mut conflicts = 0;
         loop {
-            match connection.try_run(changes.apply(client, &sql)).await {
+            match connection
+                .try_run(changes.apply(client, &sql, connection.statement_timeout()))
+                .await
+            {
                 Ok(()) => return Ok(()),
                 Err(Failure::Driver(error))
                     if fault::is_conflict(&error) && conflicts < CONFLICTS =>

@@ -94,7 +94,7 @@ impl Queries {
     }
 
     pub(super) fn apply(&self) -> String {
-        format!("SELECT {}.apply($1, $2, $3, $4, $5, $6)", self.schema)
+        format!("SELECT {}.apply($1, $2, $3, $4, $5, $6, $7)", self.schema)
     }
 
     pub(super) fn session(&self, id: &Text) -> Read<Option<SessionMeta>> {

@@ -84,7 +84,7 @@ impl PostgresTransaction {
         // All three are sent at once; after a failure of the second the third fails as well.
         let all = join3(
             connection.run(client.batch_execute("SAVEPOINT list")),
-            connection.run(changes.apply(client, &sql)),
+            connection.run(changes.apply(client, &sql, connection.statement_timeout())),
             connection.run(client.batch_execute("RELEASE SAVEPOINT list")),
         );
         let (begun, applied, released) = self.guard(all.map(Ok)).await?;
@@ -116,6 +116,13 @@ impl PostgresTransaction {
             }
             let slot = lock(&self.slot);
             match slot.connection() {
+                // What was sent before may still happen, so it must not be committed.
+                Ok(connection) if connection.is_broken() => {
+                    Poll::Ready(Err(Error::Storage(StorageError::new(
+                        StorageCode::Transaction,
+                        "an earlier failure has ended the transaction",
+                    ))))
+                }
                 Ok(_) => statement.as_mut().poll(cx),
                 Err(error) => Poll::Ready(Err(error)),
             }
