@@ -14,11 +14,7 @@ use tokio::time::timeout;
 use tokio_postgres::{Client, Error as Driver};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{
-    fault,
-    options::{PostgresOptions, Target},
-    tls,
-};
+use super::{fault, options::PostgresOptions, target::Target, tls};
 use crate::error::{Error, Result};
 
 /// Load balancers and firewalls forget idle connections without a word, the strictest known ones after 240 s and more

@@ -13,12 +13,7 @@ use futures_util::{FutureExt as _, future::join3};
 use tokio::{select, task::JoinHandle, time::sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    connection::Connection,
-    impl_store,
-    queries::{Queries, Read},
-    writes::Changes,
-};
+use super::{connection::Connection, impl_store, queries::Queries, read::Read, writes::Changes};
 use crate::{
     error::{Error, Result, StorageCode, StorageError},
     message::Message,
