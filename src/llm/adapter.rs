@@ -1,7 +1,7 @@
 //! What a model provider is to the core.
 
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     error::LlmError,
@@ -53,8 +53,10 @@ pub struct Completion {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Chunk {
+    #[serde(deserialize_with = "or_default")]
     pub delta: Text,
     pub reasoning_delta: Option<Text>,
+    #[serde(deserialize_with = "or_default")]
     pub tool_call_deltas: Vec<ToolCallDelta>,
     pub usage: Option<Usage>,
     pub finish_reason: Option<Text>,
@@ -74,6 +76,13 @@ pub struct ToolCallDelta {
     pub input: Option<Text>,
 }
 
+/// `null` counts as missing: adapters written in JavaScript pass on what their servers send.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
 /// Takes the pieces of a stream as they come. Never blocks: a slow reader is the sink's business.
 pub type ChunkSink<'a> = &'a mut (dyn FnMut(Chunk) + Send);
 
@@ -85,4 +94,25 @@ pub trait Adapter: Send + Sync {
     /// Gives every piece to `sink`; `Ok` means that the stream came to its proper end.
     /// [`super::tool_calls::Joiner`] makes a [`Completion`] of the pieces.
     async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<(), LlmError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_of_javascript_may_have_nulls_and_gaps() {
+        for json in [
+            "{}",
+            r#"{"delta":null,"toolCallDeltas":null,"reasoningDelta":null,"usage":null,"finishReason":null,"more":1}"#,
+        ] {
+            let chunk: Chunk = serde_json::from_str(json).unwrap();
+            assert_eq!(chunk, Chunk::default());
+        }
+        let json = r#"{"delta":"a","toolCallDeltas":[{"index":0,"id":null}],"usage":{"promptTokens":1,"completionTokens":2}}"#;
+        let chunk: Chunk = serde_json::from_str(json).unwrap();
+        assert_eq!(chunk.delta, Text::from("a"));
+        assert_eq!(chunk.tool_call_deltas.len(), 1);
+        assert!(chunk.usage.is_some());
+    }
 }

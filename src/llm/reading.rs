@@ -70,7 +70,7 @@ pub(super) async fn streamed(
     let fault = |fault: Fault| endpoint.fault(fault, request_id.as_deref());
     reply.body.watch_silence();
     let begin = beginning(&mut reply).await.map_err(at_home)?;
-    let document = match begin.iter().find(|byte| !byte.is_ascii_whitespace()) {
+    let document = match begin.first() {
         None => return Err(fault(Fault::invalid("the response is empty"))),
         Some(b'{' | b'[') => true,
         Some(_) => reply.content_type.contains("html"),
@@ -140,18 +140,21 @@ impl Ending {
     }
 }
 
-/// The first bytes, up to one that tells a document from a stream; without a byte order mark.
+/// The first bytes, up to one that tells a document from a stream: white space and a byte order mark before it say
+/// nothing in either, and some servers send much of it while they think.
 async fn beginning(reply: &mut Reply<'_>) -> Result<Bytes, LlmError> {
     let mut begin = Vec::new();
     while let Some(piece) = reply.body.next().await? {
         begin.extend_from_slice(&piece);
-        let text = after_mark(&begin);
-        let undecided = text.is_empty() || MARK.starts_with(text);
-        if !undecided && text.iter().any(|byte| !byte.is_ascii_whitespace()) {
+        if begin.starts_with(MARK) {
+            begin.drain(..MARK.len());
+        }
+        begin.drain(..begin.len() - begin.trim_ascii_start().len());
+        if !MARK.starts_with(&begin) {
             break;
         }
     }
-    Ok(Bytes::copy_from_slice(after_mark(&begin)))
+    Ok(Bytes::from(begin))
 }
 
 const MARK: &[u8] = b"\xef\xbb\xbf";

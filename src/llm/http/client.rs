@@ -23,6 +23,7 @@ const MOST_REDIRECTS: usize = 20;
 /// The body of a refusal is read for its message only.
 const LONGEST_REFUSAL: usize = 256 * 1024;
 const SLOWEST_REFUSAL: Duration = Duration::from_secs(10);
+
 /// A pool of connections, to be kept and shared by everything that calls providers from one runtime.
 ///
 /// Made empty; certificates and proxy settings (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, the system's on

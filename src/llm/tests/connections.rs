@@ -1,5 +1,7 @@
 use std::time::{Duration, Instant};
 
+use tokio::io::AsyncReadExt as _;
+
 use super::{player::Step, *};
 
 const SOON: Duration = Duration::from_millis(100);
@@ -260,4 +262,24 @@ async fn two_hundred_streams_at_once_are_all_whole_and_in_order() {
     while let Some(text) = calls.join_next().await {
         assert_eq!(text.unwrap(), expected);
     }
+}
+
+#[tokio::test]
+async fn dropping_a_call_in_the_middle_of_a_handshake_closes_its_connection() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("https://{}", listener.local_addr().unwrap());
+    let call = tokio::spawn(async move {
+        let adapter = adapter(O, &base, "", &Http::new());
+        adapter.complete(ask(&hello())).await
+    });
+    let (mut socket, _) = listener.accept().await.unwrap();
+    let mut buffer = [0; 4096];
+    assert!(
+        socket.read(&mut buffer).await.unwrap() > 0,
+        "the client says hello"
+    );
+    let start = Instant::now();
+    call.abort();
+    while socket.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+    assert!(start.elapsed() < SOON);
 }

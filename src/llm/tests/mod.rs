@@ -3,6 +3,7 @@
 mod answers;
 mod captures;
 mod connections;
+mod environment;
 mod events;
 mod failures;
 mod player;
