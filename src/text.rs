@@ -416,6 +416,12 @@ mod tests {
     }
 
     #[test]
+    fn a_string_of_json_is_read_as_a_document() {
+        let text = Text::from_utf16(&[0x22, 0xd83c, 0x5c, 0x6e, 0x22]);
+        assert_eq!(text.to_json_source(), r#""\ud83c\n""#);
+    }
+
+    #[test]
     fn an_escaped_backslash_before_a_lone_looking_text_is_left_alone() {
         let mut builder = TextBuilder::default();
         builder.push(&Text::from("\\ud83c"));
@@ -431,6 +437,9 @@ mod tests {
         fn any_utf16_survives(units: Vec<u16>) {
             let text = Text::from_utf16(&units);
             proptest::prop_assert_eq!(text.to_utf16(), units);
+            let mut escaped = String::new();
+            push_escaped(&text.to_plain(), &mut escaped);
+            proptest::prop_assert_eq!(Text::from_escaped(&escaped), Text::from(text.to_plain()));
             let literal = format!("\"{}\"", text.escaped());
             proptest::prop_assert_eq!(Text::from_json(&literal), Some(text));
         }

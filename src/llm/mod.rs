@@ -5,6 +5,7 @@
 
 pub mod adapter;
 pub mod anthropic;
+mod factory;
 pub mod http;
 pub mod models;
 pub mod openai;
@@ -14,7 +15,8 @@ mod tool_calls;
 mod wire;
 
 pub use adapter::{Adapter, Chunk, ChunkSink, Completion, Request, ToolCallDelta, ToolSpec, Usage};
-pub use options::Options;
+pub use factory::{Created, Factory, create};
+pub use options::{Env, Options};
 pub use tool_calls::Joiner;
 
 #[cfg(test)]

@@ -213,7 +213,8 @@ fn wrong_arguments(name: &Text, cut: bool) -> LlmError {
     LlmError {
         message,
         code: code.to_owned(),
-        retryable: true,
+        // Another try may choose other words, but not more of them.
+        retryable: !cut,
         ..LlmError::default()
     }
 }

@@ -20,6 +20,8 @@ use crate::error::LlmError;
 
 /// As many as `fetch` follows.
 const MOST_REDIRECTS: usize = 20;
+/// Connections kept after a burst; the others are closed as they end.
+const MOST_IDLE: usize = 32;
 /// The body of a refusal is read for its message only.
 const LONGEST_REFUSAL: usize = 256 * 1024;
 const SLOWEST_REFUSAL: Duration = Duration::from_secs(10);
@@ -122,6 +124,7 @@ impl Http {
                 .redirect(redirect::Policy::none())
                 .referer(false)
                 .tcp_nodelay(true)
+                .pool_max_idle_per_host(MOST_IDLE)
                 .build()
                 .map_err(|error| format!("no HTTP client: {error}"))
         });

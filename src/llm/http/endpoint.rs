@@ -151,13 +151,26 @@ impl Endpoint {
     }
 }
 
+/// Whether a header or a query field of this name holds a secret: `x-api-key`, `authorization`, `cookie`, but not
+/// `x-token-limit`.
 fn is_sensitive(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
+    let last = name.rsplit(['-', '_']).next().unwrap_or_default();
     [
-        "key", "auth", "token", "secret", "cookie", "password", "sig",
+        "key",
+        "auth",
+        "authorization",
+        "token",
+        "secret",
+        "cookie",
+        "password",
+        "sig",
+        "signature",
+        "credential",
     ]
-    .iter()
-    .any(|part| name.contains(part))
+    .contains(&last)
+        || name.contains("apikey")
+        || name.contains("api-key")
 }
 
 fn join(base: &str, path: &str) -> Result<Url, String> {
@@ -233,6 +246,30 @@ pub(crate) mod tests {
                 !message.contains("secret") && !message.contains("pass"),
                 "{message}"
             );
+        }
+    }
+
+    #[test]
+    fn a_secret_is_told_by_the_name_of_its_header() {
+        for name in [
+            "api-key",
+            "X-Goog-Api-Key",
+            "Authorization",
+            "x-auth-token",
+            "Cookie",
+            "apikey",
+            "sig",
+        ] {
+            assert!(is_sensitive(name), "{name}");
+        }
+        for name in [
+            "x-token-limit",
+            "x-title",
+            "user-agent",
+            "openai-organization",
+            "x-design",
+        ] {
+            assert!(!is_sensitive(name), "{name}");
         }
     }
 

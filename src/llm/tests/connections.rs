@@ -213,21 +213,14 @@ async fn the_headers_are_the_protocols_and_the_users_win() {
 #[tokio::test]
 async fn an_empty_key_is_no_key() {
     let player = Player::start(vec![Response::json(200, &answer(O, "ok"))]).await;
-    let options = Options::parse(&format!(
+    let json = format!(
         r#"{{"model":"m","apiKey":"","baseURL":"{}","maxContextTokens":1}}"#,
         player.base()
-    ))
-    .unwrap();
-    let config = openai::compatible(
-        options,
-        Env(&|_| Some("sk-from-the-environment".to_owned())),
-    )
-    .unwrap();
-    OpenAi::new(config, Http::new())
-        .unwrap()
-        .complete(ask(&hello()))
-        .await
-        .unwrap();
+    );
+    let options = Options::parse(&json).unwrap();
+    let env = Env(&|_| Some("sk-from-the-environment".to_owned()));
+    let created = create(Factory::OpenAiCompatible, options, env, &Http::new()).unwrap();
+    created.adapter.complete(ask(&hello())).await.unwrap();
     assert_eq!(player.requests()[0].header("authorization"), None);
 }
 

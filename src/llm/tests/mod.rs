@@ -13,11 +13,7 @@ mod streams;
 use std::sync::Arc;
 
 use super::{
-    Adapter, Chunk, Completion, Joiner, Options, Request,
-    anthropic::{self, Anthropic},
-    http::Http,
-    openai::{self, OpenAi},
-    options::Env,
+    Adapter, Chunk, Completion, Env, Factory, Joiner, Options, Request, create, http::Http,
 };
 use crate::{
     error::LlmError,
@@ -41,18 +37,14 @@ fn adapter(protocol: Protocol, base: &str, more: &str, http: &Http) -> Arc<dyn A
     let json = format!(
         r#"{{"model":"m","apiKey":"{KEY}","baseURL":"{base}","maxContextTokens":1000{more}}}"#
     );
+    let factory = match protocol {
+        O => Factory::OpenAiCompatible,
+        A => Factory::Anthropic,
+    };
     let options = Options::parse(&json).unwrap();
-    let env = Env(&|_| None);
-    match protocol {
-        O => {
-            let config = openai::compatible(options, env).unwrap();
-            Arc::new(OpenAi::new(config, http.clone()).unwrap())
-        }
-        A => {
-            let config = anthropic::adapter(options, env).unwrap();
-            Arc::new(Anthropic::new(config, http.clone()).unwrap())
-        }
-    }
+    create(factory, options, Env(&|_| None), http)
+        .unwrap()
+        .adapter
 }
 
 fn hello() -> Vec<Message> {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::llm::{anthropic, openai};
 
 #[track_caller]
 fn clean(error: &LlmError) {
