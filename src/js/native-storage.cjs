@@ -6,7 +6,7 @@ const { isProxy } = require('node:util/types')
 const native = require('./native.cjs')
 const check = require('./check.cjs')
 const { StorageError } = require('./errors.cjs')
-const { Operation, getBridge } = require('./operation.cjs')
+const { Operation, getBridge, nextNumber } = require('./operation.cjs')
 
 /** Where a native storage keeps its handle: a symbol, so that a Proxy or a subclass still finds it. */
 const HANDLE = Symbol('stello.storage')
@@ -38,14 +38,13 @@ function joinedTransaction(handle) {
 async function invoke(storage, method, ...args) {
   const handle = storage[HANDLE]
   const text = check.json(`the arguments of ${method}()`, args)
-  const operation = new Operation()
   const scope = joinedTransaction(handle)
   if (scope !== undefined) {
-    operation.start((bridge, number) => bridge.transactionCall(number, scope.transaction, method, text))
-    return operation.promise
+    return new Operation().start((bridge, number) => bridge.transactionCall(number, scope.transaction, method, text)).promise
   }
-  const now = getBridge().storageCall(operation.number, handle, method, text)
-  return now === null ? operation.start(() => {}).promise : JSON.parse(now)
+  const number = nextNumber()
+  const now = getBridge().storageCall(number, handle, method, text)
+  return now === null ? new Operation(undefined, number).start(() => {}).promise : JSON.parse(now)
 }
 
 /**

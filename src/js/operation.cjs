@@ -12,6 +12,10 @@ let operations
 let bridge
 let lastNumber = 0
 
+function nextNumber() {
+  return ++lastNumber
+}
+
 /** Made on first use: loading the package starts nothing. */
 function getBridge() {
   if (bridge === undefined) {
@@ -48,7 +52,7 @@ function insideTurnOf(key) {
  * @template T
  */
 class Operation {
-  number = ++lastNumber
+  number
   /** @type {Promise<T>} */
   promise
   /** What callbacks threw, by the number of the question that they were to answer. */
@@ -63,9 +67,13 @@ class Operation {
   /** @type {((pieces: any[]) => void) | undefined} */ #onPieces
   ended = false
 
-  /** @param {(pieces: any[]) => void} [onPieces] takes the pieces of a native stream, several at a time */
-  constructor(onPieces) {
+  /**
+   * @param {(pieces: any[]) => void} [onPieces] takes the pieces of a native stream, several at a time
+   * @param {number} [number] by which native code knows it
+   */
+  constructor(onPieces, number = nextNumber()) {
     this.#onPieces = onPieces
+    this.number = number
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -191,4 +199,4 @@ function abortReason(signal) {
   return signal?.reason ?? new DOMException('This operation was aborted', 'AbortError')
 }
 
-module.exports = { Operation, abortReason, getBridge, insideTurnOf }
+module.exports = { Operation, abortReason, getBridge, insideTurnOf, nextNumber }

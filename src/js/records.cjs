@@ -13,12 +13,17 @@ const RICH = 4
 const EXTRAS = ['toolCalls', 'toolCallId', 'isError', 'reasoningContent']
 
 /**
- * The records of a JavaScript storage during one turn: the objects stay here, native code works on numbers.
+ * What of each record native code knows, by which a later turn tells whether it is still the same.
  *
- * @typedef {object} LoadedRecords
- * @property {any[]} records
+ * @typedef {object} SeenRecords
  * @property {Uint32Array} columns `length << 3 | rich << 2 | role` of each
  * @property {string[]} texts what of each the model is shown: its content, or JSON where it is rich
+ */
+
+/**
+ * The records of a JavaScript storage during one turn: the objects stay here, native code works on numbers.
+ *
+ * @typedef {SeenRecords & { records: any[] }} LoadedRecords
  */
 
 /**
@@ -29,7 +34,7 @@ const EXTRAS = ['toolCalls', 'toolCallId', 'isError', 'reasoningContent']
  * @param {any} storage
  * @param {string} id
  * @param {string} slotMethod `getInsight` or `getMemory`
- * @param {LoadedRecords | undefined} before what this handle's last turn read
+ * @param {SeenRecords | undefined} before what this handle's last turn read
  * @returns {Promise<LoadedRecords>}
  */
 async function loadTurn(bridge, question, storage, id, slotMethod, before) {
@@ -123,8 +128,8 @@ function link(record, index, extra) {
 /**
  * How many of the first records are the same in both. Strings that are one object compare in no time.
  *
- * @param {LoadedRecords} before
- * @param {LoadedRecords} now
+ * @param {SeenRecords} before
+ * @param {SeenRecords} now
  */
 function commonStart(before, now) {
   const length = Math.min(before.texts.length, now.texts.length)

@@ -6,16 +6,18 @@ const { Operation } = require('./operation.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { directHandle, storageHandle } = require('./native-storage.cjs')
 const { applyForNative, readForNative } = require('./storage-calls.cjs')
-const { toolSpecs } = require('./tool.cjs')
 
 /** What is behind the methods of a session: the native handle, and what only JavaScript can hold. */
 class SessionCore {
   handle = new native.SessionHandle()
-  /** What the last turn read of a JavaScript storage. @type {import('./records.cjs').LoadedRecords | undefined} */
+  /**
+   * What the last turn read of a JavaScript storage.
+   *
+   * @type {import('./records.cjs').SeenRecords | undefined}
+   */
   seen
   /** @type {any} */ #meta
   #metaVersion = -1
-  /** @type {{ tools: any, json: string | null } | undefined} */ #toolsAsJson
 
   /**
    * @param {'standard' | 'main'} kind
@@ -45,23 +47,12 @@ class SessionCore {
     return this.meta.id
   }
 
-  /** The tools as adapters get them; `undefined` for none. */
-  toolSpecs() {
-    return this.tools === undefined || this.tools.length === 0 ? undefined : toolSpecs(this.tools)
-  }
-
-  /** The same as JSON text, for native code; `null` for none. */
-  toolsJson() {
-    const specs = this.toolSpecs()
-    return specs === undefined ? null : JSON.stringify(specs)
-  }
-
   /**
    * Runs an operation of `invoke` in `src/binding/native_session.rs`.
    *
    * @param {string} name
    * @param {unknown[]} args
-   * @param {{ fn?: (...args: any[]) => any, made?: SessionCore, onResult?: (result: any) => void }} [options] the application's function that the operation
+   * @param {{ fn?: (...args: any[]) => any, made?: SessionCore }} [options] the application's function that the operation
    * calls; the session that it makes
    * @returns {Promise<any>}
    */

