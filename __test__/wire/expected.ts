@@ -18,8 +18,6 @@ export interface Expected {
   error?: Record<string, unknown> | 'aborted'
   /** Of a turn that fails though the adapter's own call does not. */
   turnError?: Record<string, unknown>
-  /** Whether the fragments' own indexes do not tell the calls apart. */
-  withoutIndex?: boolean
   /** How many requests reach the server. @default 1 */
   attempts?: number
   /** The waits between attempts take at least so many ms together. */

@@ -97,7 +97,10 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
     let mut conversation = session.conversation().clone();
     conversation.summary = usable_summary(&state, &read, conversation.summary.as_ref()).await;
     // Forgotten for good, even if this turn fails: the next one compares the records with those of now.
-    session.conversation().summary.clone_from(&conversation.summary);
+    session
+        .conversation()
+        .summary
+        .clone_from(&conversation.summary);
     let (planner, prompt) = assemble(session, &state, &read, &new, &conversation).await?;
     session.conversation().clone_from(planner.memory());
 

@@ -17,7 +17,7 @@ use bytes::Bytes;
 pub use config::{MaxTokensField, OpenAiConfig, compatible, gpt};
 
 use super::{
-    Adapter, ChunkSink, Completion, Request,
+    Adapter, ChunkSink, Completion, Joiner, Request,
     http::{Endpoint, Http, Reply},
     reading,
 };
@@ -84,8 +84,12 @@ impl Adapter for OpenAi {
         reading::whole(&self.endpoint, reply, &mut stream::Decoder).await
     }
 
-    async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<(), LlmError> {
+    async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<Joiner, LlmError> {
         let reply = self.post_stream(request).await?;
         reading::streamed(&self.endpoint, reply, &mut stream::Decoder, sink).await
+    }
+
+    fn own(&self, error: LlmError) -> LlmError {
+        self.endpoint.redacted(error)
     }
 }
