@@ -33,6 +33,8 @@ export const more = [
   { id: 'O111', p: 'o', op: 'stream', n: 'white space and comments for a while, then the stream', r: [S(['\n', ': thinking\n\n', 30, ':\r\n\r\n', '\r\n', a, stop, done])] },
   { id: 'O112', p: 'o', op: 'stream', n: 'comments only, then a clean end', r: [S([': thinking\n\n', ': still\n\n'])] },
   { id: 'O113', p: 'o', op: 'stream', n: 'corrupt gzip', r: [S([Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff])], { h: gzipHeaders })] },
+  { id: 'O114', p: 'o', op: 'stream', n: 'gzip cut in the middle by a reset', r: [S([...gzipped(oText('\n').join('')).slice(0, 40), 30], { h: gzipHeaders, end: 'rst' })] },
+  { id: 'O115', p: 'o', op: 'complete', n: 'gzip announced, plain text sent', r: [R(200, comp({ content: 'ok' }), { 'content-encoding': 'gzip' })] },
   // ---- ends
   { id: 'O120', p: 'o', op: 'stream', n: 'finish reason, then data that is not JSON', r: [S([a, stop, d('not json'), done])] },
   { id: 'O121', p: 'o', op: 'stream', n: 'finish reason, then a reset', r: [S([a, stop, 30], { end: 'rst' })] },

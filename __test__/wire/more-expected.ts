@@ -25,6 +25,8 @@ export const moreExpected: Record<string, Expected> = {
   O111: a,
   O112: { pieces: [], error: incomplete },
   O113: { pieces: [], error: { code: 'invalid_response' } },
+  O114: { pieces: [], error: broken },
+  O115: { error: invalid },
   O120: a,
   O121: a,
   O122: { pieces: ['a'], error: { message: 'late', type: 'server_error' } },

@@ -103,17 +103,10 @@ impl Endpoint {
 
 /// Whether the bytes came as they were sent, and are not what they are said to be.
 fn is_corrupt(error: &reqwest::Error) -> bool {
-    let mut next = error.source();
-    while let Some(source) = next {
-        if let Some(error) = source.downcast_ref::<std::io::Error>() {
-            return matches!(
-                error.kind(),
-                std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput
-            );
-        }
-        next = source.source();
-    }
-    false
+    let cause = error.source().and_then(|source| source.downcast_ref());
+    cause.is_some_and(|cause: &std::io::Error| {
+        error.is_decode() && cause.kind() != std::io::ErrorKind::UnexpectedEof
+    })
 }
 
 /// The messages of an error and of everything beneath it.
