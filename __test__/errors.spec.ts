@@ -23,7 +23,7 @@ describe('the error classes', () => {
     [new SessionArchivedError('s1'), 'SessionArchivedError', 'session_archived', 'Session "s1" is archived and cannot be modified'],
     [new NotImplementedError('fly()'), 'NotImplementedError', 'not_implemented', 'fly() is not yet implemented'],
     [new LLMError('m', { provider: 'openai', code: 'timeout', cause }), 'LLMError', 'timeout', 'm'],
-    [new ToolResultsError('m', { cause }), 'ToolResultsError', 'tool_results', 'm'],
+    [new ToolResultsError('m'), 'ToolResultsError', 'tool_results', 'm'],
     [new StorageError('m', { code: 'closed', cause }), 'StorageError', 'closed', 'm'],
   ])('%s is an Error with name, code and message', (error, name, code, message) => {
     expect(error).toBeInstanceOf(Error)
@@ -31,7 +31,14 @@ describe('the error classes', () => {
     expect(String(error)).toBe(`${name}: ${message}`)
     expect(error.stack).toContain(`${name}: ${message}`)
     expect(Object.keys(error)).not.toContain('name')
-    if (error instanceof LLMError || error instanceof ToolResultsError || error instanceof StorageError) expect(error.cause).toBe(cause)
+  })
+
+  it.each([
+    new LLMError('m', { provider: 'openai', code: 'timeout', cause }),
+    new ToolResultsError('m', { cause }),
+    new StorageError('m', { code: 'closed', cause }),
+  ])('%s keeps its cause', (error) => {
+    expect(error.cause).toBe(cause)
   })
 
   it('of the model tells what it knows, and has no property for what it does not', () => {

@@ -64,32 +64,27 @@ type AnySession = Session | MainSession
 type Options = { storage: MainStorage; llm: LLMAdapter; compressFn?: (messages: Message[]) => Promise<string> }
 
 const LABEL = 'matrix'
-const kinds: Record<string, { make(options: Options): Promise<AnySession>; fill(storage: MainStorage, id: string): Promise<void>; system: RegExp; left: object }> = {
+const kinds: Record<string, { make(options: Options): Promise<AnySession>; fill(storage: MainStorage, id: string): Promise<void>; system: string; insight: string | null }> = {
   'a session': {
     make: (options) => createSession({ ...options, label: LABEL, systemPrompt: 'PROMPT' }),
     fill: (storage, id) => storage.putInsight(id, 'INSIGHT'),
-    system: /^PROMPT\n\n<session_identity>[^]*matrix[^]*<\/session_identity>\n\nINSIGHT$/,
-    left: { insight: null },
+    system: 'PROMPT\n\n<session_identity>[^]*matrix[^]*</session_identity>\n\nINSIGHT',
+    insight: 'INSIGHT',
   },
   'a main session': {
     make: (options) => createMainSession({ ...options, label: LABEL, systemPrompt: 'PROMPT' }),
     fill: (storage, id) => storage.putMemory(id, 'SYNTHESIS'),
-    system: /^PROMPT\n\nSYNTHESIS$/,
-    left: { insight: null },
+    system: 'PROMPT\n\nSYNTHESIS',
+    insight: null,
   },
 }
 
-interface Turn {
-  result: SendResult
-  pieces?: string[]
-}
-const methods: Record<string, (session: AnySession, input: string | ToolResultsInput, signal?: AbortSignal) => Promise<Turn>> = {
-  send: async (session, input, signal) => ({ result: await session.send(input, { signal }) }),
-  async stream(session, input, signal) {
+const methods: Record<string, (session: AnySession, input: string | ToolResultsInput, pieces: string[], signal: AbortSignal) => Promise<SendResult>> = {
+  send: (session, input, _pieces, signal) => session.send(input, { signal }),
+  async stream(session, input, pieces, signal) {
     const stream = session.stream(input, { signal })
-    const pieces: string[] = []
     for await (const piece of stream) pieces.push(piece)
-    return { result: await stream.result, pieces }
+    return stream.result
   },
 }
 
@@ -124,7 +119,7 @@ interface Case {
 const said: Reply = { pieces: ['Hello ', 'there', '! 🎉'] }
 const answered: SendResult = { content: 'Hello there! 🎉', usage: USAGE, finishReason: 'stop' }
 const toolMessage: Message = { role: 'tool', content: '{"hits":2}', toolCallId: 'call-1' }
-const stored: Message = { role: 'assistant', content: 'Hello there! 🎉' }
+const assistant: Message = { role: 'assistant', content: 'Hello there! 🎉' }
 const withResults = ['user: look it up', `assistant: Looking. | call-1 search(${JSON.stringify(calls[0]?.input)})`, 'tool call-1: {"hits":2}']
 
 const cases: Record<string, Case> = {
@@ -134,7 +129,7 @@ const cases: Record<string, Case> = {
     reply: said,
     resolves: answered,
     sees: [...lines(history), 'user: hello'],
-    stores: [{ role: 'user', content: 'hello' }, stored],
+    stores: [{ role: 'user', content: 'hello' }, assistant],
   },
   'tool calls': {
     before: [],
@@ -144,9 +139,9 @@ const cases: Record<string, Case> = {
     sees: ['user: hello'],
     stores: [{ role: 'user', content: 'hello' }, { role: 'assistant', content: '', toolCalls: calls }],
   },
-  'tool results': { before: open, input: results, reply: said, resolves: answered, sees: withResults, stores: [toolMessage, stored] },
-  'tool results as text': { before: open, input: JSON.stringify(results), reply: said, resolves: answered, sees: withResults, stores: [toolMessage, stored] },
-  compression: { before: paragraphs, input: 'hello', reply: said, window: 4_000, compress: true, resolves: answered, stores: [{ role: 'user', content: 'hello' }, stored] },
+  'tool results': { before: open, input: results, reply: said, resolves: answered, sees: withResults, stores: [toolMessage, assistant] },
+  'tool results as text': { before: open, input: JSON.stringify(results), reply: said, resolves: answered, sees: withResults, stores: [toolMessage, assistant] },
+  compression: { before: paragraphs, input: 'hello', reply: said, window: 4_000, compress: true, resolves: answered, stores: [{ role: 'user', content: 'hello' }, assistant] },
   'an error': { before: history, input: 'hello', reply: { failure: { message: 'no good', when: 'at once' } }, rejects: expect.objectContaining({ message: expect.stringContaining('no good') }) },
   'an error midway': { before: history, input: 'hello', reply: { ...said, failure: { message: 'no good', when: 'midway' } }, rejects: expect.objectContaining({ message: expect.stringContaining('no good') }) },
   'an abort before': { before: history, input: 'hello', reply: said, abort: 'before', rejects: 'enough', sees: undefined },
@@ -158,61 +153,81 @@ const combinations = Object.keys(methods).flatMap((method) =>
   Object.keys(kinds).flatMap((kind) => Object.keys(storages).flatMap((storage) => Object.keys(models).map((model) => ({ method, kind, storage, model })))),
 )
 
-describe.each(Object.entries(cases))('%s', (name, expected) => {
-  it.each(combinations)('$method of $kind on $storage with $model', async ({ method, kind, storage: where, model: which }) => {
-    const controller = new AbortController()
-    const place = await (storages[where] as () => Promise<Place>)()
-    const { storage } = place
-    const model = await (models[which] as (script: Script, window: number) => Promise<Model>)(async () => {
-      if (expected.breaks === true) await place.breakDown()
-      if (expected.abort === 'during') setTimeout(() => controller.abort('enough'), 10)
-      return expected.reply
-    }, expected.window ?? 100_000)
-    ends.push(model.stop)
+/** Everything that can be seen of a turn from outside, once it is over. */
+interface Outcome {
+  settled: SendResult | { rejected: unknown }
+  /** Of a stream: its pieces, joined. */
+  streamed: string | undefined
+  /** `undefined` where the storage cannot be read any more. */
+  stored: { records: Message[]; insight: string | null } | undefined
+  saw: { system: string; messages: string[] } | undefined
+  /** What `compressFn` was given. */
+  summarised: string[]
+}
 
-    const compressed: Message[][] = []
-    const compressFn = async (messages: Message[]) => {
-      compressed.push(messages)
-      return 'SUMMARY'
-    }
-    const { make, fill, system, left } = kinds[kind] as (typeof kinds)[string]
-    const session = await make({ storage, llm: model.llm, ...(expected.compress === true && { compressFn }) })
-    const { id } = session.meta
-    await fill(storage, id)
-    for (const record of expected.before) await storage.appendRecord(id, record)
-    const insight = await storage.getInsight(id)
+async function run({ before, input, reply, window = 100_000, compress, abort, breaks }: Case, { method, kind, storage: where, model: which }: (typeof combinations)[number]): Promise<Outcome> {
+  const controller = new AbortController()
+  const place = await pick(storages, where)()
+  const { storage } = place
+  const script = async () => {
+    if (breaks === true) await place.breakDown()
+    if (abort === 'during') setTimeout(() => controller.abort('enough'), 10)
+    return reply
+  }
+  const model = await pick(models, which)(script, window)
+  ends.push(model.stop)
+  const compressed: Message[] = []
+  const compressFn = async (messages: Message[]) => {
+    compressed.push(...messages)
+    return 'SUMMARY'
+  }
+  const { make, fill } = pick(kinds, kind)
+  const session = await make({ storage, llm: model.llm, ...(compress === true && { compressFn }) })
+  const { id } = session.meta
+  await fill(storage, id)
+  for (const record of before) await storage.appendRecord(id, record)
+  if (abort === 'before') controller.abort('enough')
 
-    if (expected.abort === 'before') controller.abort('enough')
-    const turn = (methods[method] as (typeof methods)[string])(session, expected.input, controller.signal)
+  const pieces: string[] = []
+  const settled = await pick(methods, method)(session, input, pieces, controller.signal).then(
+    (result) => ({ ...result, content: result.content ?? '' }),
+    (rejected: unknown) => ({ rejected }),
+  )
+  const readable = breaks === true ? place.reopened() : storage
+  const stored = readable && {
+    records: (await readable.listRecords(id)).map(({ timestamp: _, ...record }) => record),
+    insight: await readable.getInsight(id),
+  }
+  if (model.seen.length > 1) throw new Error('the model was called more than once')
+  return { settled, streamed: method === 'stream' ? pieces.join('') : undefined, stored, saw: model.seen[0], summarised: lines(compressed).filter((line) => line !== 'system: SUMMARY') }
+}
 
-    if (expected.resolves === undefined) {
-      await expect(turn, name).rejects.toEqual(expected.rejects)
-    } else {
-      const { result, pieces } = await turn
-      expect({ ...result, content: result.content ?? '' }).toEqual(expected.resolves)
-      if (pieces !== undefined) expect(pieces.join('')).toBe(expected.resolves.content)
-    }
+function expected({ before, resolves, rejects, sees, stores = [], compress, abort, breaks, reply }: Case, { method, kind, storage }: (typeof combinations)[number]) {
+  const { system, insight } = pick(kinds, kind)
+  const summary = compress === true ? '\n\nSUMMARY' : ''
+  const [someMessages, someRecords, start]: unknown[] = [expect.arrayContaining(['user: hello']), expect.any(Array), expect.stringMatching(new RegExp(`^(${(reply.pieces ?? []).join('')})?$`))]
+  const saw = { system: expect.stringMatching(new RegExp(`^${system}${summary}$`)), messages: sees ?? someMessages }
+  return {
+    settled: resolves ?? { rejected: rejects },
+    streamed: method === 'stream' ? (resolves?.content ?? start) : undefined,
+    stored: breaks === true && storage === 'the in-memory storage' ? undefined : { records: [...before, ...stores], insight: resolves === undefined ? insight : null },
+    saw: abort === 'before' ? undefined : saw,
+    summarised: compress === true ? someRecords : [],
+  }
+}
 
-    const after = expected.breaks === true ? place.reopened() : storage
-    if (after !== undefined) {
-      const records = (await after.listRecords(id)).map(({ timestamp: _, ...record }) => record)
-      expect(records).toEqual([...expected.before, ...(expected.stores ?? [])])
-      expect({ insight: await after.getInsight(id) }).toEqual(expected.resolves === undefined ? { insight } : left)
-    }
+function pick<T>(table: Record<string, T>, name: string): T {
+  const row = table[name]
+  if (row === undefined) throw new Error(`no such row: ${name}`)
+  return row
+}
 
-    if (expected.abort === 'before') {
-      expect(model.seen).toEqual([])
-    } else {
-      expect(model.seen).toHaveLength(1)
-      const [seen] = model.seen
-      if (expected.sees !== undefined) expect(seen).toEqual({ system: expect.stringMatching(system), messages: expected.sees })
-      if (expected.compress === true) {
-        expect(seen?.system).toMatch(new RegExp(`${system.source.slice(0, -1)}\n\nSUMMARY$`))
-        const shown = lines(expected.before).filter((line) => seen?.messages.includes(line))
-        const summarised = lines(compressed.flat()).filter((line) => line !== 'system: SUMMARY')
-        expect([...summarised, ...shown]).toEqual(lines(expected.before))
-        expect(seen?.messages.at(-1)).toBe('user: hello')
-      }
-    }
+describe.each(Object.entries(cases))('%s', (_name, now) => {
+  it.each(combinations)('$method of $kind on $storage with $model', async (combination) => {
+    const outcome = await run(now, combination)
+    expect(outcome).toEqual(expected(now, combination))
+    // Every stored message is in the summary or in the prompt, none in both.
+    const shown = lines(now.before).filter((line) => now.compress === true && outcome.saw?.messages.includes(line))
+    expect([...outcome.summarised, ...shown]).toEqual(now.compress === true ? lines(now.before) : [])
   })
 })
