@@ -89,6 +89,9 @@ pub type ChunkSink<'a> = &'a mut (dyn FnMut(Chunk) + Send);
 /// A native adapter. A call is cancelled by dropping its future, which closes the connection.
 #[async_trait]
 pub trait Adapter: Send + Sync {
+    /// As errors name it.
+    fn provider(&self) -> &'static str;
+
     async fn complete(&self, request: Request<'_>) -> Result<Completion, LlmError>;
 
     /// Gives every piece to `sink`; `Ok` means that the stream came to its proper end.

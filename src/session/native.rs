@@ -105,7 +105,7 @@ impl Model for NativeModel {
         let Some(pieces) = pieces else {
             return Ok(self.adapter.complete(request).await?);
         };
-        let mut joiner = Joiner::new("");
+        let mut joiner = Joiner::new(self.adapter.provider());
         let mut sink = |chunk| {
             pieces(&chunk);
             joiner.push(&chunk);

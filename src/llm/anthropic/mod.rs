@@ -72,6 +72,10 @@ impl Anthropic {
 
 #[async_trait]
 impl Adapter for Anthropic {
+    fn provider(&self) -> &'static str {
+        "anthropic"
+    }
+
     async fn complete(&self, request: Request<'_>) -> Result<Completion, LlmError> {
         if request::output_limit(&self.config, request) > MOST_UNSTREAMED {
             return self.complete_streamed(request).await;

@@ -78,6 +78,10 @@ fn refuses_stream_options(error: &LlmError) -> bool {
 
 #[async_trait]
 impl Adapter for OpenAi {
+    fn provider(&self) -> &'static str {
+        "openai"
+    }
+
     async fn complete(&self, request: Request<'_>) -> Result<Completion, LlmError> {
         let body = request::body(&self.config, request, request::Mode::Whole);
         let reply = self.post(body).await?;
