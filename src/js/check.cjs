@@ -1,6 +1,9 @@
 // @ts-check
 'use strict'
 
+/** @type {Set<unknown>} */
+const ROLES = new Set(['system', 'user', 'assistant', 'tool'])
+
 /**
  * A value, short enough for an error message.
  *
@@ -125,7 +128,12 @@ function optionalCount(name, value) {
   if (value !== undefined && (!Number.isSafeInteger(value) || Number(value) < 0)) throw wrong(name, 'a non-negative integer', value)
 }
 
+/** @type {(name: string, value: unknown) => void} */
+function optionalRole(name, value) {
+  if (value !== undefined && !ROLES.has(value)) throw wrong(name, "'system', 'user', 'assistant' or 'tool'", value)
+}
+
 module.exports = {
-  adapter, describe, json, optionalCount, optionalFunction, optionalMetadata, optionalString, optionalTags, optionalTools, options, signal,
+  adapter, describe, json, optionalCount, optionalFunction, optionalMetadata, optionalRole, optionalString, optionalTags, optionalTools, options, signal,
   storage, string, wrong,
 }

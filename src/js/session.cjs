@@ -49,7 +49,7 @@ const shared = {
 
   async messages(core, options) {
     const { role, limit, offset } = check.options('options', options)
-    check.optionalString('options.role', role)
+    check.optionalRole('options.role', role)
     check.optionalCount('options.limit', limit)
     check.optionalCount('options.offset', offset)
     const query = [role, limit, offset].every((value) => value === undefined) ? [] : [withoutUndefined({ role, limit, offset })]
