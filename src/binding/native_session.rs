@@ -11,7 +11,7 @@ use super::{
     bridge::{Ask, Bridge, Inner},
     js_fn::JsFunction,
     js_llm::JsModel,
-    js_records::{JsTurnStorage, KnownWeights, LoadAnswer},
+    js_records::{JsTurnStorage, LoadAnswer, SharedLastRead, last_read_number},
     js_store::{JsStore, json},
     native_llm::AdapterHandle,
     native_storage::StorageHandle,
@@ -42,7 +42,7 @@ use crate::{
 #[derive(Default)]
 pub struct SessionHandle {
     cell: Arc<OnceLock<Session>>,
-    known_weights: KnownWeights,
+    last_read: SharedLastRead,
 }
 
 #[napi]
@@ -56,6 +56,12 @@ impl SessionHandle {
     #[napi(catch_unwind, ts_return_type = "string")]
     pub fn meta(&self) -> napi::Result<ToJs> {
         Ok(json(&*self.shared()?.meta()).into())
+    }
+
+    /// The number of the last read of a JavaScript storage that reached a turn of this handle; 0 where none did.
+    #[napi(catch_unwind)]
+    pub fn last_read(&self) -> u32 {
+        last_read_number(&self.last_read)
     }
 
     /// Changes whenever `meta` does.
@@ -151,7 +157,7 @@ impl GivenState {
 struct JsHost {
     bridge: Arc<Inner>,
     operation: u32,
-    known_weights: KnownWeights,
+    last_read: SharedLastRead,
 }
 
 /// The answer to [`Ask::State`], still without what belongs to the operation.
@@ -172,15 +178,19 @@ impl TurnHost for JsHost {
             .ask(self.operation, Ask::State, ToJs::Null)
             .await?;
         answer
-            .given(&self.bridge, self.operation, &self.known_weights)
+            .given(&self.bridge, self.operation, &self.last_read)
             .into_state(&self.bridge, self.operation)
     }
 }
 
 impl StateAnswer {
-    fn given(self, bridge: &Arc<Inner>, operation: u32, known: &KnownWeights) -> GivenState {
+    fn given(self, bridge: &Arc<Inner>, operation: u32, last_read: &SharedLastRead) -> GivenState {
         let storage = self.native.unwrap_or_else(|| {
-            Arc::new(JsTurnStorage::new(bridge.clone(), operation, known.clone()))
+            Arc::new(JsTurnStorage::new(
+                bridge.clone(),
+                operation,
+                last_read.clone(),
+            ))
         });
         GivenState {
             storage,
@@ -219,7 +229,7 @@ fn window(tokens: f64) -> u64 {
         clippy::cast_sign_loss,
         reason = "checked to be positive; `as` saturates"
     )]
-    if tokens.is_finite() && tokens > 0.0 {
+    if tokens.is_finite() && tokens >= 1.0 {
         tokens as u64
     } else {
         u64::MAX
@@ -251,7 +261,7 @@ impl Bridge {
         let host = JsHost {
             bridge: bridge.clone(),
             operation,
-            known_weights: session.known_weights.clone(),
+            last_read: session.last_read.clone(),
         };
         let cancellation = Cancellation::default();
         let pieces = streaming.then(|| Pieces::of_session(&bridge, operation));
@@ -261,7 +271,7 @@ impl Bridge {
                 .get()
                 .ok_or_else(|| Error::Internal("no session".to_owned()))?;
             let state = answer
-                .given(&bridge, operation, &host.known_weights)
+                .given(&bridge, operation, &host.last_read)
                 .into_state(&bridge, operation)?;
             let input = if tool_results {
                 TurnInput::ToolResults(input.into_json())
@@ -315,6 +325,7 @@ impl Bridge {
         columns: Uint32Array,
         links: Option<FromJs>,
         cache: Option<FromJs>,
+        number: u32,
         intact: u32,
         keeps_cache: bool,
     ) {
@@ -325,6 +336,7 @@ impl Bridge {
             columns,
             links,
             cache,
+            number,
             intact,
             keeps_cache,
         };

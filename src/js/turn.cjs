@@ -1,6 +1,7 @@
 // @ts-check
 'use strict'
 
+const { describe } = require('./check.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { Operation } = require('./operation.cjs')
 const { callComplete, callStream } = require('./model-calls.cjs')
@@ -96,8 +97,7 @@ class TurnOperation extends Operation {
         this.#moment = momentOf(this.#core)
         return bridge.answerState(question, ...nativeMoment(this.#moment))
       case Ask.Load:
-        this.#loaded = await loadTurn(bridge, question, storage, this.#core.id, payload, this.#core.seen)
-        this.#core.seen = { columns: this.#loaded.columns, texts: this.#loaded.texts }
+        this.#loaded = await loadTurn(bridge, question, this.#core, payload)
         return
       case Ask.Contents: {
         const [start, end] = JSON.parse(payload)
@@ -111,7 +111,8 @@ class TurnOperation extends Operation {
       case Ask.Compress: {
         const messages = resolvePrompt(JSON.parse(payload), this.#loaded)
         const summary = await this.#moment.compressFn?.(messages, { signal: this.#signal })
-        return bridge.answer(question, JSON.stringify(summary) ?? 'undefined')
+        if (typeof summary !== 'string') throw new TypeError(`compressFn must return a non-empty string, got ${describe(summary)}`)
+        return bridge.answer(question, JSON.stringify(summary))
       }
       default:
         return super.answer(bridge, question, ask, payload)
