@@ -23,11 +23,12 @@ class SessionCore {
   handle = new native.SessionHandle()
   shown = new ShownRecords()
   /**
-   * What the last turn read of a JavaScript storage.
+   * What was read of a JavaScript storage: last for a turn, and since then for one that was cancelled meanwhile.
    *
-   * @type {import('./records.cjs').SeenRecords | undefined}
+   * @type {import('./records.cjs').SeenRecords[]}
    */
-  seen
+  reads = []
+  readCount = 0
   /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
 
