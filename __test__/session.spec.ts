@@ -285,6 +285,16 @@ describe.each(storages)('a session on $name', ({ make }) => {
       expect(await session.memory()).toBe('before')
     })
 
+    it('never by itself', async () => {
+      const consolidateFn = vi.fn(async () => 'x')
+      const { session } = await start({ consolidateFn })
+      for (const question of ['1', '2', '3']) await session.send(question)
+      await session.trimRecords(1)
+      await session.archive()
+      expect(consolidateFn).not.toHaveBeenCalled()
+      expect(await session.memory()).toBeNull()
+    })
+
     it('an empty memory too', async () => {
       const { session } = await start()
       await session.consolidate(async () => '')
