@@ -83,6 +83,8 @@ class SessionCore {
 class StorageOperation extends Operation {
   #storage
   #fn
+  /** What the storage keeps as the session's metadata, with the properties that only it knows. */
+  #meta
 
   /**
    * @param {any} storage
@@ -101,9 +103,9 @@ class StorageOperation extends Operation {
   async answer(bridge, question, ask, payload) {
     switch (ask) {
       case Ask.Storage:
-        return bridge.answer(question, await readForNative(this.#storage, payload))
+        return bridge.answer(question, await readForNative(this.#storage, payload, (meta) => (this.#meta = meta)))
       case Ask.Apply:
-        await applyForNative(this.#storage, payload)
+        await applyForNative(this.#storage, payload, this.#meta)
         return bridge.answer(question, 'null')
       case Ask.Function: {
         const fn = this.#fn
