@@ -319,13 +319,14 @@ describe.each(storages)('a turn on $name', ({ make }) => {
   it('hands out nothing that aliases what is stored', async () => {
     const { session } = await start({ metadata: { nested: { n: 1 } }, tags: ['a'] })
     const input = { list: [1], object: { n: 1 } }
+    const inputOf = ({ toolCalls }: Pick<Message, 'toolCalls'>) => toolCalls?.[0].input as typeof input
     const given = { content: 'c', toolCalls: [{ id: 'x', name: 'f', input }] }
     session.setLLM(recording(() => given))
     const result = await session.send('go')
     input.list.push(2)
-    result.toolCalls?.[0].input && ((result.toolCalls[0].input as typeof input).object.n = 99)
+    inputOf(result).object.n = 99
     const read = await session.messages()
-    ;(read[1].toolCalls?.[0].input as typeof input).list.push(3)
+    inputOf(read[1]).list.push(3)
     read[1].content = 'changed'
     read.pop()
     session.setLLM({
@@ -333,7 +334,7 @@ describe.each(storages)('a turn on $name', ({ make }) => {
       async complete(messages) {
         for (const message of messages) {
           message.content = 'changed'
-          if (message.toolCalls) (message.toolCalls[0].input as typeof input).object.n = 98
+          if (message.toolCalls) inputOf(message).object.n = 98
         }
         messages.length = 0
         return { content: 'ok' }
@@ -352,7 +353,7 @@ describe.each(storages)('a turn on $name', ({ make }) => {
     const context = new AsyncLocalStorage<string>()
     const seen = new Set<string | undefined>()
     const note = () => seen.add(context.getStore())
-    session.setLLM(recording(async () => (note(), await null, note(), { content: 'ok' })))
+    session.setLLM(recording(async () => (note(), await Promise.resolve(), note(), { content: 'ok' })))
     for (const method of ['listRecords', 'appendRecord', 'transaction'] as const) {
       const original = storage[method].bind(storage) as (...args: unknown[]) => Promise<never>
       vi.spyOn(storage, method).mockImplementation((...args: unknown[]) => (note(), original(...args)))
@@ -401,7 +402,7 @@ describe('a turn on a storage written in JavaScript', () => {
       }) as never
     }
     await session.send('hi')
-    expect(started.slice(0, 3).sort()).toEqual(['getInsight', 'getSystemPrompt', 'listRecords'])
+    expect(started.slice(0, 3).toSorted()).toEqual(['getInsight', 'getSystemPrompt', 'listRecords'])
   })
 
   it('commits in one transaction, through the object that it is given, in order', async () => {
@@ -479,7 +480,8 @@ describe('a turn on a storage written in JavaScript', () => {
     await session.send('hi')
     const shown = llm.prompts[0].find((message) => message.content === 'old') as unknown as { custom: { when: Date } }
     expect(shown.custom.when).toEqual(when)
-    expect((storage.records.get(id)?.[0] as unknown as { custom: { when: Date } }).custom.when).toBe(when)
+    const [stored] = storage.records.get(id) as unknown as [{ custom: { when: Date } }]
+    expect(stored.custom.when).toBe(when)
   })
 
   it('counts undefined as null and takes synchronous methods', async () => {

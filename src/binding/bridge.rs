@@ -87,7 +87,12 @@ pub struct Bridge {
 impl Bridge {
     /// `dispatch(operation, question, ask, payload)` must not throw.
     #[napi(constructor, catch_unwind)]
-    pub fn new(dispatch: Function<'_, Arguments, Unknown<'static>>) -> napi::Result<Self> {
+    pub fn new(
+        #[napi(
+            ts_arg_type = "(operation: number, question: number, ask: number, payload: string | null) => void"
+        )]
+        dispatch: Function<'_, Arguments, Unknown<'static>>,
+    ) -> napi::Result<Self> {
         let dispatcher = dispatch
             .build_threadsafe_function::<Message>()
             .weak::<true>()

@@ -21,6 +21,7 @@ mod js_store;
 mod native_llm;
 mod native_session;
 mod native_storage;
+mod open_storage;
 mod pieces;
 mod runtime;
 mod text;

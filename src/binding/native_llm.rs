@@ -39,7 +39,7 @@ pub struct AdapterHandle {
 impl AdapterHandle {
     /// `kind` is the name of the factory, `options` its options as JSON, `env` the environment variables that
     /// count. Answers a fault, as JSON, where they are wrong.
-    #[napi(catch_unwind)]
+    #[napi(catch_unwind, ts_return_type = "AdapterHandle | string")]
     pub fn create(
         kind: String,
         options: FromJs,

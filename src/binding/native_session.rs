@@ -53,7 +53,7 @@ impl SessionHandle {
     }
 
     /// `SessionMeta` as JSON.
-    #[napi(catch_unwind)]
+    #[napi(catch_unwind, ts_return_type = "string")]
     pub fn meta(&self) -> napi::Result<ToJs> {
         Ok(json(&*self.shared()?.meta()).into())
     }

@@ -66,7 +66,11 @@ function adapter(name, value) {
   if (window !== undefined && typeof window !== 'number') throw wrong(`${name}.maxContextTokens`, 'a number of tokens', window)
 }
 
-/** Signals of other realms are signals too, so this looks at the shape. */
+/**
+ * Signals of other realms are signals too, so this looks at the shape.
+ *
+ * @type {(name: string, value: any) => asserts value is AbortSignal | undefined}
+ */
 function signal(name, value) {
   if (value === undefined) return
   if (value === null || typeof value !== 'object' || typeof value.aborted !== 'boolean' || typeof value.addEventListener !== 'function') {

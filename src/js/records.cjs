@@ -64,7 +64,8 @@ async function loadTurn(bridge, question, storage, id, slotMethod, before) {
 /** @param {any[]} records */
 function outline(records) {
   const columns = new Uint32Array(records.length)
-  const texts = new Array(records.length)
+  /** @type {string[]} */
+  const texts = []
   /** @type {object[]} */
   const links = []
   for (let index = 0; index < records.length; index++) {
@@ -75,11 +76,12 @@ function outline(records) {
     if (typeof content !== 'string') throw wrongRecord(index, 'content', 'a string', content)
     if (record.toolCalls == null && record.toolCallId == null && record.isError == null && record.reasoningContent == null) {
       columns[index] = (content.length << 3) | role
-      texts[index] = content
+      texts.push(content)
     } else {
       columns[index] = (content.length << 3) | RICH | role
-      texts[index] = richText(record, index)
-      links.push(link(record, index, texts[index].length - content.length))
+      const text = richText(record, index)
+      texts.push(text)
+      links.push(link(record, index, text.length - content.length))
     }
   }
   return { loaded: { records: records.slice(), columns, texts }, links }
@@ -164,14 +166,14 @@ function copyRecord(record) {
  * records, an object a message as it is.
  *
  * @param {any[]} parts
- * @param {LoadedRecords | undefined} loaded
+ * @param {LoadedRecords} loaded
  */
 function resolvePrompt(parts, loaded) {
   const messages = []
   for (const part of parts) {
     if (typeof part === 'string') messages.push({ role: 'system', content: part })
     else if (!Array.isArray(part)) messages.push(part)
-    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(loaded?.records[index]))
+    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(loaded.records[index]))
   }
   return messages
 }

@@ -7,6 +7,16 @@ const { Ask } = require('./dispatch.cjs')
 const { directHandle, storageHandle } = require('./native-storage.cjs')
 const { applyForNative, readForNative } = require('./storage-calls.cjs')
 
+/** @import { CompressFn, ConsolidateFn, IntegrateFn, LLMAdapter, SessionMeta, ToolSpec } from '../../index.js' */
+/** @import { SessionHandle } from './native.cjs' */
+
+/**
+ * What a session is given to work with.
+ *
+ * @typedef {{ llm?: LLMAdapter, tools?: ToolSpec[], compressFn?: CompressFn, consolidateFn?: ConsolidateFn, integrateFn?: IntegrateFn }} Bound
+ * @typedef {Bound & { storage: any }} Given
+ */
+
 /** What is behind the methods of a session: the native handle, and what only JavaScript can hold. */
 class SessionCore {
   handle = new native.SessionHandle()
@@ -16,12 +26,12 @@ class SessionCore {
    * @type {import('./records.cjs').SeenRecords | undefined}
    */
   seen
-  /** @type {any} */ #meta
+  /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
 
   /**
    * @param {'standard' | 'main'} kind
-   * @param {{ storage: any, llm?: any, tools?: any[], compressFn?: Function, consolidateFn?: Function, integrateFn?: Function }} given
+   * @param {Given} given
    */
   constructor(kind, { storage, llm, tools, compressFn, consolidateFn, integrateFn }) {
     this.kind = kind
@@ -34,10 +44,11 @@ class SessionCore {
     this.storageHandle = storageHandle(storage)
   }
 
+  /** @returns {SessionMeta} */
   get meta() {
     const version = this.handle.version()
-    if (version !== this.#metaVersion) {
-      this.#meta = freeze(JSON.parse(this.handle.meta()))
+    if (this.#meta === undefined || version !== this.#metaVersion) {
+      this.#meta = freeze(/** @type {SessionMeta} */ (JSON.parse(this.handle.meta())))
       this.#metaVersion = version
     }
     return this.#meta
@@ -61,7 +72,11 @@ class SessionCore {
   }
 }
 
-/** An operation on a storage, which may be JavaScript's, with perhaps one function of the application. */
+/**
+ * An operation on a storage, which may be JavaScript's, with perhaps one function of the application.
+ *
+ * @extends {Operation<any>}
+ */
 class StorageOperation extends Operation {
   #storage
   #fn
@@ -78,7 +93,7 @@ class StorageOperation extends Operation {
 
   /**
    * @override
-   * @type {Operation['answer']}
+   * @type {Operation<any>['answer']}
    */
   async answer(bridge, question, ask, payload) {
     switch (ask) {
@@ -88,7 +103,7 @@ class StorageOperation extends Operation {
         await applyForNative(this.#storage, payload)
         return bridge.answer(question, 'null')
       case Ask.Function: {
-        const result = await this.#fn(...JSON.parse(payload))
+        const result = await this.#fn?.(...JSON.parse(payload))
         return bridge.answer(question, JSON.stringify(result) ?? 'undefined')
       }
       default:
@@ -101,7 +116,7 @@ class StorageOperation extends Operation {
  * @param {any} storage
  * @param {string} name
  * @param {unknown[]} args
- * @param {{ session?: import('./native.cjs').SessionHandle, made?: import('./native.cjs').SessionHandle, fn?: (...args: any[]) => any }} [options]
+ * @param {{ session?: SessionHandle, made?: SessionHandle, fn?: (...args: any[]) => any }} [options]
  * @returns {Promise<any>}
  */
 function invokeOn(storage, name, args, { session, made, fn } = {}) {

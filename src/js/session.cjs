@@ -141,6 +141,8 @@ const ofMainSession = {
   },
 }
 
+// oxlint-disable typescript/no-extraneous-class -- the classes are there for instanceof, the constructors fill the objects
+
 /** A conversation with memory. Made by `createSession`, `loadSession` and `fork`. */
 class Session {
   /**
@@ -165,6 +167,8 @@ class MainSession {
   }
 }
 
+// oxlint-enable typescript/no-extraneous-class
+
 /**
  * Members are own properties, so that they work detached and in a spread copy.
  *
@@ -178,9 +182,10 @@ function attach(session, core, members) {
     Object.defineProperty(session[name], 'name', { value: name })
   }
   cores.set(session.fork, core)
-  const getter = (/** @type {() => unknown} */ get) => ({ get, enumerable: true, configurable: true })
-  Object.defineProperty(session, 'meta', getter(() => core.meta))
-  Object.defineProperty(session, 'tools', getter(() => core.tools))
+  Object.defineProperties(session, {
+    meta: { get: () => core.meta, enumerable: true, configurable: true },
+    tools: { get: () => core.tools, enumerable: true, configurable: true },
+  })
 }
 
 /** @param {SessionCore} core */

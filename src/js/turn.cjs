@@ -10,6 +10,9 @@ const { nativeAdapter } = require('./llm.cjs')
 const { directHandle } = require('./native-storage.cjs')
 const { toolSpecs } = require('./tool.cjs')
 
+/** @import { LLMAdapter, SendResult } from '../../index.js' */
+/** @import { SessionCore } from './session-core.cjs' */
+
 /** Tells adapters apart, so that a provider's token counts are not used for another. */
 const adapterNumbers = new WeakMap()
 let lastAdapter = 0
@@ -24,9 +27,11 @@ function adapterNumber(llm) {
 /**
  * What of a session counts for a turn: as it is when the turn's place comes.
  *
- * @param {import('./session-core.cjs').SessionCore} core
+ * @param {SessionCore} core
  */
-function momentOf({ llm, compressFn, tools, storage }) {
+function momentOf({ llm: given, compressFn, tools, storage }) {
+  // No turn begins without an adapter, and none takes it away.
+  const llm = /** @type {LLMAdapter} */ (given)
   const specs = tools === undefined || tools.length === 0 ? undefined : toolSpecs(tools)
   return { llm, compressFn, specs, storage: directHandle(storage), adapter: nativeAdapter(llm) }
 }
@@ -42,16 +47,20 @@ function nativeMoment({ llm, compressFn, specs, storage, adapter }) {
   return /** @type {const} */ ([storage, adapter, adapterNumber(llm), window, tools, compressFn !== undefined])
 }
 
-/** One `send` or `stream`. */
+/**
+ * One `send` or `stream`.
+ *
+ * @extends {Operation<SendResult>}
+ */
 class TurnOperation extends Operation {
   #core
   #signal
   #pieces
-  /** @type {import('./records.cjs').LoadedRecords | undefined} */ #loaded
+  /** @type {import('./records.cjs').LoadedRecords} */ #loaded = { records: [], columns: new Uint32Array(), texts: [] }
   #moment
 
   /**
-   * @param {import('./session-core.cjs').SessionCore} core
+   * @param {SessionCore} core
    * @param {AbortSignal | undefined} signal
    * @param {import('./pieces.cjs').Pieces<string> | undefined} pieces where a stream's text goes
    */
@@ -78,7 +87,7 @@ class TurnOperation extends Operation {
 
   /**
    * @override
-   * @type {Operation['answer']}
+   * @type {Operation<SendResult>['answer']}
    */
   async answer(bridge, question, ask, payload) {
     const { storage } = this.#core
@@ -101,7 +110,7 @@ class TurnOperation extends Operation {
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
         const messages = resolvePrompt(JSON.parse(payload), this.#loaded)
-        const summary = await this.#moment.compressFn(messages, { signal: this.#signal })
+        const summary = await this.#moment.compressFn?.(messages, { signal: this.#signal })
         return bridge.answer(question, JSON.stringify(summary) ?? 'undefined')
       }
       default:
@@ -115,7 +124,7 @@ class TurnOperation extends Operation {
     const messages = resolvePrompt(parts, this.#loaded)
     const options = { tools: tools ? specs : undefined, signal: this.#signal }
     const onText = (/** @type {string} */ delta) => {
-      if (!this.ended) this.#pieces.push(delta)
+      if (!this.ended) this.#pieces?.push(delta)
     }
     if (stream && typeof llm.stream === 'function') return callStream(llm, messages, options, onText, () => this.ended)
     const result = await callComplete(llm, messages, options)

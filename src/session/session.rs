@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::registry::Shared;
 use crate::{
     clock::now_iso,
-    context::compress::Memory as Conversation,
+    context::compress::Conversation,
     error::{Error, Result},
     message::Message,
     meta::{Kind, SessionMeta, Status},

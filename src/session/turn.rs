@@ -15,7 +15,7 @@ use crate::{
     context::{
         assemble::{Fixed, Part},
         budget,
-        compress::{Input, Memory as Conversation, Planner, Step, Summary},
+        compress::{Conversation, Input, Planner, Step, Summary},
         compressor,
         tool_results::{self, Reading},
     },
@@ -102,7 +102,7 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
         .summary
         .clone_from(&conversation.summary);
     let (planner, prompt) = assemble(session, &state, &read, &new, &conversation).await?;
-    session.conversation().clone_from(planner.memory());
+    session.conversation().clone_from(planner.conversation());
 
     let mut completion = state.model.generate(&prompt, &state.tools, pieces).await?;
     make_ids_unique(&mut completion.tool_calls);

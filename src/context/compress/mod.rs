@@ -27,7 +27,7 @@ pub struct Summary {
 
 /// What a handle remembers from turn to turn.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Memory {
+pub struct Conversation {
     /// Only while the records it covers are still those it was made of; to see to that is the caller's part.
     pub summary: Option<Summary>,
     pub calibration: Calibration,
