@@ -66,8 +66,11 @@ pub struct ChildL2Summary {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionFilter {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Kind>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<Vec<Text>>,
 }
 

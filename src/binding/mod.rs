@@ -24,4 +24,5 @@ mod native_storage;
 mod open_storage;
 mod pieces;
 mod runtime;
+mod task;
 mod text;

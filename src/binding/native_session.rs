@@ -8,7 +8,7 @@ use napi_derive::napi;
 use serde::de::DeserializeOwned;
 
 use super::{
-    bridge::{Ask, Bridge, Inner},
+    bridge::{Ask, Bridge, Inner, Said},
     js_fn::JsFunction,
     js_llm::JsModel,
     js_records::{JsTurnStorage, KnownWeights, LoadAnswer},
@@ -244,8 +244,9 @@ impl Bridge {
         window_tokens: f64,
         tools: Option<FromJs>,
         compressor: bool,
-    ) -> napi::Result<()> {
+    ) -> napi::Result<Said> {
         let place = session.shared()?.queue().enter();
+        let without_javascript = native.is_some() && adapter.is_some();
         let answer = state_answer(native, adapter, identity, window_tokens, tools, compressor);
         let (bridge, cell) = (self.inner().clone(), session.cell.clone());
         let host = JsHost {
@@ -256,7 +257,8 @@ impl Bridge {
         let cancellation = Cancellation::default();
         let pieces = streaming.then(|| Pieces::of_session(&bridge, operation));
         let guard = cancellation.clone();
-        bridge.clone().run(operation, cancellation, async move {
+        let inner = bridge.clone();
+        let work = async move {
             let session = cell
                 .get()
                 .ok_or_else(|| Error::Internal("no session".to_owned()))?;
@@ -279,8 +281,13 @@ impl Bridge {
             turn::run(request, &guard)
                 .await
                 .map(|completion| completion_json(&completion, streaming))
-        });
-        Ok(())
+        };
+        Ok(if without_javascript {
+            inner.run(operation, cancellation, work);
+            Said::nothing()
+        } else {
+            inner.run_here(operation, cancellation, work)
+        })
     }
 
     /// Answers [`Ask::State`].
@@ -294,15 +301,15 @@ impl Bridge {
         window_tokens: f64,
         tools: Option<FromJs>,
         compressor: bool,
-    ) {
+    ) -> Said {
         let answer = state_answer(native, adapter, identity, window_tokens, tools, compressor);
-        self.inner().answer(question, Some(Box::new(answer)));
+        self.inner().answer_here(question, Some(Box::new(answer)))
     }
 
     /// Answers the questions whose answer is JSON.
     #[napi(catch_unwind)]
-    pub fn answer(&self, question: u32, json: FromJs) {
-        self.inner().answer(question, Some(Box::new(json)));
+    pub fn answer(&self, question: u32, json: FromJs) -> Said {
+        self.inner().answer_here(question, Some(Box::new(json)))
     }
 
     /// Answers [`Ask::Load`].
@@ -317,7 +324,7 @@ impl Bridge {
         cache: Option<FromJs>,
         intact: u32,
         keeps_cache: bool,
-    ) {
+    ) -> Said {
         let columns = columns.to_vec();
         let answer = LoadAnswer {
             system_prompt,
@@ -328,10 +335,10 @@ impl Bridge {
             intact,
             keeps_cache,
         };
-        self.inner().answer(question, Some(Box::new(answer)));
+        self.inner().answer_here(question, Some(Box::new(answer)))
     }
 
-    /// Answers [`Ask::Contents`].
+    /// Answers [`Ask::Contents`]. What is made of many contents is made on another thread.
     #[napi(catch_unwind)]
     pub fn answer_contents(&self, question: u32, contents: Array<'_>) -> napi::Result<()> {
         let arena = Arena::read(&contents)?;
@@ -350,7 +357,7 @@ impl Bridge {
         session: Option<&SessionHandle>,
         made: Option<&SessionHandle>,
         arguments: FromJs,
-    ) {
+    ) -> Said {
         let call = Call {
             bridge: self.inner().clone(),
             operation,
@@ -360,9 +367,9 @@ impl Bridge {
             made: made.map(|made| made.cell.clone()),
         };
         let cancellation = Cancellation::default();
-        self.inner().run(operation, cancellation, async move {
+        self.inner().run_here(operation, cancellation, async move {
             call.run(&name, &arguments.into_json()).await
-        });
+        })
     }
 }
 

@@ -89,6 +89,7 @@ class NativeStorage {
   async listRecords(sessionId, options) {
     check.string('sessionId', sessionId)
     const { role, limit, offset, last } = check.options('options', options)
+    check.optionalRole('options.role', role)
     check.optionalCount('options.limit', limit)
     check.optionalCount('options.offset', offset)
     check.optionalCount('options.last', last)

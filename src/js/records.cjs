@@ -27,17 +27,14 @@ const EXTRAS = ['toolCalls', 'toolCallId', 'isError', 'reasoningContent']
  */
 
 /**
- * Reads all that a turn needs, at once, and answers native code.
+ * Reads all that a turn needs, at once: the records, and the answer to native code in the order of its parameters.
  *
- * @param {import('./native.cjs').Bridge} bridge
- * @param {number} question
  * @param {any} storage
  * @param {string} id
  * @param {string} slotMethod `getInsight` or `getMemory`
  * @param {SeenRecords | undefined} before what this handle's last turn read
- * @returns {Promise<LoadedRecords>}
  */
-async function loadTurn(bridge, question, storage, id, slotMethod, before) {
+async function loadTurn(storage, id, slotMethod, before) {
   const keepsCache = typeof storage.getCompressionCache === 'function' && typeof storage.putCompressionCache === 'function'
   const [systemPrompt, slot, records, cache] = await Promise.all([
     readText(storage, 'getSystemPrompt', id),
@@ -48,8 +45,7 @@ async function loadTurn(bridge, question, storage, id, slotMethod, before) {
   ])
   if (!Array.isArray(records)) throw wrongShape('listRecords', `expected an array, got ${describe(records)}`)
   const { loaded, links } = outline(records)
-  bridge.answerLoad(
-    question,
+  const answer = /** @type {const} */ ([
     systemPrompt,
     slot,
     loaded.columns,
@@ -57,8 +53,8 @@ async function loadTurn(bridge, question, storage, id, slotMethod, before) {
     cache === null || cache === undefined ? null : JSON.stringify(cache),
     before === undefined ? 0 : commonStart(before, loaded),
     keepsCache,
-  )
-  return loaded
+  ])
+  return { loaded, answer }
 }
 
 /** @param {any[]} records */

@@ -103,7 +103,8 @@ class StorageOperation extends Operation {
         await applyForNative(this.#storage, payload)
         return bridge.answer(question, 'null')
       case Ask.Function: {
-        const result = await this.#fn?.(...JSON.parse(payload))
+        const fn = this.#fn
+        const result = await fn?.(...JSON.parse(payload))
         return bridge.answer(question, JSON.stringify(result) ?? 'undefined')
       }
       default:

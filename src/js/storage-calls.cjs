@@ -67,6 +67,7 @@ async function applyForNative(storage, payload) {
   const inside = writes.filter(([method]) => method !== 'putCompressionCache')
   /** @type {Set<string>} */
   const nodesPut = new Set()
+  const nodesBefore = await knownNodes(storage, inside)
   try {
     if (inside.length < 2 || typeof storage.transaction !== 'function') await applyAll(storage, inside, nodesPut)
     else await applyInTransaction(storage, payload, nodesPut)
@@ -74,13 +75,25 @@ async function applyForNative(storage, payload) {
       if (method === 'putNode' && !nodesPut.has(node.id)) await callStorage(storage, 'putNode', node)
     }
   } catch (error) {
-    // Only a storage without transactions can have kept a node of what failed.
-    if (typeof storage.transaction !== 'function' && typeof storage.removeNode === 'function') {
-      for (const id of nodesPut) await Promise.resolve(storage.removeNode(id)).catch(() => {})
-    }
+    // A transaction that rolled back has none of them any more; not every storage has one that does.
+    for (const id of nodesPut) if (!nodesBefore.has(id)) await callStorage(storage, 'removeNode', id).catch(() => {})
     throw error
   }
   for (const [method, ...args] of later) await callStorage(storage, method, ...args).catch(() => {})
+}
+
+/**
+ * Which of the nodes to be put are there already, as far as the storage can tell.
+ *
+ * @param {any} storage
+ * @param {Array<[string, ...any[]]>} writes
+ * @returns {Promise<Set<string>>}
+ */
+async function knownNodes(storage, writes) {
+  if (typeof storage.getNode !== 'function') return new Set()
+  const ids = writes.filter(([method]) => method === 'putNode').map(([, node]) => node.id)
+  const found = await Promise.all(ids.map(async (id) => ((await storage.getNode(id)) ? [id] : [])))
+  return new Set(found.flat())
 }
 
 /**

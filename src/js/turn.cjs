@@ -95,10 +95,12 @@ class TurnOperation extends Operation {
       case Ask.State:
         this.#moment = momentOf(this.#core)
         return bridge.answerState(question, ...nativeMoment(this.#moment))
-      case Ask.Load:
-        this.#loaded = await loadTurn(bridge, question, storage, this.#core.id, payload, this.#core.seen)
-        this.#core.seen = { columns: this.#loaded.columns, texts: this.#loaded.texts }
-        return
+      case Ask.Load: {
+        const { loaded, answer } = await loadTurn(storage, this.#core.id, payload, this.#core.seen)
+        this.#loaded = loaded
+        this.#core.seen = { columns: loaded.columns, texts: loaded.texts }
+        return bridge.answerLoad(question, ...answer)
+      }
       case Ask.Contents: {
         const [start, end] = JSON.parse(payload)
         return bridge.answerContents(question, this.#loaded.texts.slice(start, end))
@@ -109,8 +111,8 @@ class TurnOperation extends Operation {
       case Ask.Generate:
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
-        const messages = resolvePrompt(JSON.parse(payload), this.#loaded)
-        const summary = await this.#moment.compressFn?.(messages, { signal: this.#signal })
+        const { compressFn } = this.#moment
+        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#loaded), { signal: this.#signal })
         return bridge.answer(question, JSON.stringify(summary) ?? 'undefined')
       }
       default:
@@ -126,7 +128,7 @@ class TurnOperation extends Operation {
     const onText = (/** @type {string} */ delta) => {
       if (!this.ended) this.#pieces?.push(delta)
     }
-    if (stream && typeof llm.stream === 'function') return callStream(llm, messages, options, onText, () => this.ended)
+    if (stream && typeof llm.stream === 'function') return callStream(/** @type {Required<LLMAdapter>} */ (llm), messages, options, onText, () => this.ended)
     const result = await callComplete(llm, messages, options)
     if (stream && result.content) onText(result.content)
     return result

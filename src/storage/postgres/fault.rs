@@ -57,7 +57,7 @@ pub(super) fn too_slow(limit: Duration) -> Error {
     Error::Storage(StorageError::new(
         StorageCode::Timeout,
         format!(
-            "a statement took longer than {} ms and was cancelled",
+            "a statement took longer than {} ms and was given up",
             limit.as_millis()
         ),
     ))
@@ -72,7 +72,10 @@ pub(super) fn is_conflict(error: &Driver) -> bool {
 }
 
 pub(super) fn is_cancelled(error: &Driver) -> bool {
-    error.code() == Some(&SqlState::QUERY_CANCELED)
+    matches!(
+        error.code(),
+        Some(&SqlState::QUERY_CANCELED | &SqlState::LOCK_NOT_AVAILABLE)
+    )
 }
 
 /// Whether the connection went away, so that another one may do.
@@ -82,7 +85,6 @@ pub(super) fn is_lost(error: &Error) -> bool {
 
 fn of_state(state: &SqlState) -> (StorageCode, &'static str) {
     match state.code() {
-        "57014" | "55P03" => (StorageCode::Timeout, "a statement or a lock took too long"),
         "25P02" => (
             StorageCode::Transaction,
             "an earlier failure has ended the transaction",

@@ -1,6 +1,7 @@
 //! The storage in a PostgreSQL database, for many machines on one history.
 //!
-//! - [`options`], [`tls`]: where it is and how it is reached; [`connection`]: the pool and one statement on it
+//! - [`options`], [`target`], [`tls`]: where it is and how it is reached
+//! - [`connection`]: the pool and one statement on it; [`read`]: a statement and what its rows mean
 //! - [`schema`]: the tables; [`queries`], [`writes`]: what is asked; [`fault`]: what is answered when it cannot
 //! - [`transaction`]: an open transaction
 
@@ -8,7 +9,9 @@ mod connection;
 mod fault;
 mod options;
 mod queries;
+mod read;
 mod schema;
+mod target;
 mod tls;
 mod transaction;
 mod writes;
@@ -22,8 +25,9 @@ use tokio_util::sync::CancellationToken;
 pub use self::options::PostgresOptions;
 use self::{
     connection::{Connection, Connections, Failure},
-    options::Target,
-    queries::{Queries, Read},
+    queries::Queries,
+    read::Read,
+    target::Target,
     transaction::PostgresTransaction,
     writes::Changes,
 };
@@ -116,7 +120,10 @@ impl PostgresStorage {
         let client = connection.client()?;
         let mut conflicts = 0;
         loop {
-            match connection.try_run(changes.apply(client, &sql)).await {
+            match connection
+                .try_run(changes.apply(client, &sql, connection.statement_timeout()))
+                .await
+            {
                 Ok(()) => return Ok(()),
                 Err(Failure::Driver(error))
                     if fault::is_conflict(&error) && conflicts < CONFLICTS =>
