@@ -348,6 +348,29 @@ describe.each(storages)('a turn on $name', ({ make }) => {
     expect(() => ((session.meta.metadata.nested as { n: number }).n = 2)).toThrow(TypeError)
   })
 
+  it('shows the records as they are, whatever was trimmed, added, edited or aborted in between', async () => {
+    const { storage, session, id } = await start({ label: '', systemPrompt: '' })
+    const llm = recording()
+    const expectShown = async (ask: string) => {
+      const before = await storage.listRecords(id)
+      session.setLLM(llm)
+      await session.send(ask)
+      expect(llm.prompts.at(-1)?.slice(0, -1)).toEqual(before)
+    }
+    for (let round = 0; round < 40; round++) {
+      const [kind] = [['abort', 'trim', 'add', 'plain', 'two'][(round * 7) % 5]]
+      if (kind === 'trim') await storage.trimRecords(id, 1 + (round % 6))
+      if (kind === 'add') await storage.appendRecord(id, { role: 'user', content: `outside ${round}` })
+      if (kind === 'abort') {
+        const controller = new AbortController()
+        session.setLLM(recording(() => (controller.abort(), new Promise(() => {}))))
+        await expect(session.send('never stored', { signal: controller.signal })).rejects.toThrow()
+      }
+      if (kind === 'two') await Promise.all([session.send('a'), session.send('b')])
+      await expectShown(`round ${round}`)
+    }
+  })
+
   it('calls everything in the async context of its caller', async () => {
     const { storage, session } = await start({ compressFn: async () => 'summary' })
     const context = new AsyncLocalStorage<string>()

@@ -24,5 +24,6 @@ mod native_storage;
 mod open_storage;
 mod pieces;
 mod runtime;
+mod shown;
 mod task;
 mod text;

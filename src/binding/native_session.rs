@@ -16,6 +16,7 @@ use super::{
     native_llm::AdapterHandle,
     native_storage::StorageHandle,
     pieces::Pieces,
+    shown::Shown,
     text::{Arena, FromJs, ToJs},
 };
 use crate::{
@@ -43,6 +44,7 @@ use crate::{
 pub struct SessionHandle {
     cell: Arc<OnceLock<Session>>,
     known_weights: KnownWeights,
+    shown: Arc<Shown>,
 }
 
 #[napi]
@@ -92,9 +94,11 @@ impl SessionHandle {
     }
 }
 
-/// The state of a turn that the facade gives with the call, or when the turn's place comes.
-struct GivenState {
-    storage: Arc<dyn TurnStorage>,
+/// What the facade says of the moment in which a turn runs: with the call, and again when the turn's place has come.
+struct Moment {
+    /// The storage, where the turn may use it directly.
+    native: Option<Arc<dyn TurnStorage>>,
+    /// The native adapter, where the turn may.
     adapter: Option<AdapterHandle>,
     identity: u64,
     window_tokens: u64,
@@ -102,10 +106,42 @@ struct GivenState {
     compressor: bool,
 }
 
-impl GivenState {
-    fn into_state(self, bridge: &Arc<Inner>, operation: u32) -> Result<TurnState> {
-        let (window_tokens, identity) = (self.window_tokens, self.identity);
-        let model: Arc<dyn Model> = match self.adapter {
+/// The facade, on behalf of one turn.
+struct JsHost {
+    bridge: Arc<Inner>,
+    operation: u32,
+    known_weights: KnownWeights,
+    shown: Arc<Shown>,
+}
+
+#[async_trait]
+impl TurnHost for JsHost {
+    async fn state(&self) -> Result<TurnState> {
+        let moment: Moment = self
+            .bridge
+            .ask(self.operation, Ask::State, ToJs::Null)
+            .await?;
+        self.state_of(moment)
+    }
+}
+
+impl JsHost {
+    fn state_of(&self, moment: Moment) -> Result<TurnState> {
+        let Self {
+            bridge,
+            operation,
+            known_weights,
+            shown,
+        } = self;
+        let (window_tokens, identity) = (moment.window_tokens, moment.identity);
+        let storage = moment.native.unwrap_or_else(|| {
+            Arc::new(JsTurnStorage::new(
+                bridge.clone(),
+                *operation,
+                known_weights.clone(),
+            ))
+        });
+        let model: Arc<dyn Model> = match moment.adapter {
             Some(adapter) => Arc::new(NativeModel {
                 adapter: adapter.adapter(),
                 window_tokens,
@@ -113,12 +149,13 @@ impl GivenState {
             }),
             None => Arc::new(JsModel {
                 bridge: bridge.clone(),
-                operation,
+                operation: *operation,
                 window_tokens,
                 identity,
+                shown: shown.clone(),
             }),
         };
-        let tools = match self.tools {
+        let tools = match moment.tools {
             None => Tools::default(),
             Some(text) => {
                 let text = text.into_json();
@@ -130,16 +167,16 @@ impl GivenState {
                 }
             }
         };
-        let compressor = self.compressor.then(|| {
+        let compressor = moment.compressor.then(|| {
             let function = JsFunction {
                 bridge: bridge.clone(),
-                operation,
+                operation: *operation,
                 name: "compressFn",
             };
             Arc::new(function) as Arc<dyn Compressor>
         });
         Ok(TurnState {
-            storage: self.storage,
+            storage,
             model,
             tools,
             compressor,
@@ -147,62 +184,16 @@ impl GivenState {
     }
 }
 
-/// Asks the facade for the state when a turn's place has come.
-struct JsHost {
-    bridge: Arc<Inner>,
-    operation: u32,
-    known_weights: KnownWeights,
-}
-
-/// The answer to [`Ask::State`], still without what belongs to the operation.
-struct StateAnswer {
-    native: Option<Arc<dyn TurnStorage>>,
-    adapter: Option<AdapterHandle>,
-    identity: u64,
-    window_tokens: u64,
-    tools: Option<FromJs>,
-    compressor: bool,
-}
-
-#[async_trait]
-impl TurnHost for JsHost {
-    async fn state(&self) -> Result<TurnState> {
-        let answer: StateAnswer = self
-            .bridge
-            .ask(self.operation, Ask::State, ToJs::Null)
-            .await?;
-        answer
-            .given(&self.bridge, self.operation, &self.known_weights)
-            .into_state(&self.bridge, self.operation)
-    }
-}
-
-impl StateAnswer {
-    fn given(self, bridge: &Arc<Inner>, operation: u32, known: &KnownWeights) -> GivenState {
-        let storage = self.native.unwrap_or_else(|| {
-            Arc::new(JsTurnStorage::new(bridge.clone(), operation, known.clone()))
-        });
-        GivenState {
-            storage,
-            adapter: self.adapter,
-            identity: self.identity,
-            window_tokens: self.window_tokens,
-            tools: self.tools,
-            compressor: self.compressor,
-        }
-    }
-}
-
-fn state_answer(
+fn moment_of(
     native: Option<&StorageHandle>,
     adapter: Option<&AdapterHandle>,
     identity: u32,
     window_tokens: f64,
     tools: Option<FromJs>,
     compressor: bool,
-) -> StateAnswer {
+) -> Moment {
     let native = native.and_then(|storage| storage.native.clone());
-    StateAnswer {
+    Moment {
         native: native.map(|storage| Arc::new(NativeTurnStorage(storage)) as Arc<dyn TurnStorage>),
         adapter: adapter.cloned(),
         identity: u64::from(identity),
@@ -247,12 +238,13 @@ impl Bridge {
     ) -> napi::Result<Said> {
         let place = session.shared()?.queue().enter();
         let without_javascript = native.is_some() && adapter.is_some();
-        let answer = state_answer(native, adapter, identity, window_tokens, tools, compressor);
+        let moment = moment_of(native, adapter, identity, window_tokens, tools, compressor);
         let (bridge, cell) = (self.inner().clone(), session.cell.clone());
         let host = JsHost {
             bridge: bridge.clone(),
             operation,
             known_weights: session.known_weights.clone(),
+            shown: session.shown.clone(),
         };
         let cancellation = Cancellation::default();
         let pieces = streaming.then(|| Pieces::of_session(&bridge, operation));
@@ -262,9 +254,7 @@ impl Bridge {
             let session = cell
                 .get()
                 .ok_or_else(|| Error::Internal("no session".to_owned()))?;
-            let state = answer
-                .given(&bridge, operation, &host.known_weights)
-                .into_state(&bridge, operation)?;
+            let state = host.state_of(moment)?;
             let input = if tool_results {
                 TurnInput::ToolResults(input.into_json())
             } else {
@@ -302,7 +292,7 @@ impl Bridge {
         tools: Option<FromJs>,
         compressor: bool,
     ) -> Said {
-        let answer = state_answer(native, adapter, identity, window_tokens, tools, compressor);
+        let answer = moment_of(native, adapter, identity, window_tokens, tools, compressor);
         self.inner().answer_here(question, Some(Box::new(answer)))
     }
 

@@ -158,18 +158,18 @@ function copyRecord(record) {
 }
 
 /**
- * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of the loaded
- * records, an object a message as it is.
+ * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of `records`, an
+ * object a message as it is.
  *
  * @param {any[]} parts
- * @param {LoadedRecords} loaded
+ * @param {any[]} records
  */
-function resolvePrompt(parts, loaded) {
+function resolvePrompt(parts, records) {
   const messages = []
   for (const part of parts) {
     if (typeof part === 'string') messages.push({ role: 'system', content: part })
     else if (!Array.isArray(part)) messages.push(part)
-    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(loaded.records[index]))
+    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(records[index]))
   }
   return messages
 }

@@ -4,6 +4,7 @@
 const native = require('./native.cjs')
 const { Operation } = require('./operation.cjs')
 const { Ask } = require('./dispatch.cjs')
+const { ShownRecords } = require('./shown-records.cjs')
 const { directHandle, storageHandle } = require('./native-storage.cjs')
 const { applyForNative, readForNative } = require('./storage-calls.cjs')
 
@@ -20,6 +21,7 @@ const { applyForNative, readForNative } = require('./storage-calls.cjs')
 /** What is behind the methods of a session: the native handle, and what only JavaScript can hold. */
 class SessionCore {
   handle = new native.SessionHandle()
+  shown = new ShownRecords()
   /**
    * What the last turn read of a JavaScript storage.
    *

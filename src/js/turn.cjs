@@ -112,7 +112,7 @@ class TurnOperation extends Operation {
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
         const { compressFn } = this.#moment
-        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#loaded), { signal: this.#signal })
+        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#loaded.records), { signal: this.#signal })
         return bridge.answer(question, JSON.stringify(summary) ?? 'undefined')
       }
       default:
@@ -120,10 +120,10 @@ class TurnOperation extends Operation {
     }
   }
 
-  /** @param {{ parts: any[], stream: boolean, tools: boolean }} request */
-  async #generate({ parts, stream, tools }) {
+  /** @param {{ shown?: import('./shown-records.cjs').Change, parts: any[], stream: boolean, tools: boolean }} request */
+  async #generate({ shown, parts, stream, tools }) {
     const { llm, specs } = this.#moment
-    const messages = resolvePrompt(parts, this.#loaded)
+    const messages = resolvePrompt(parts, shown === undefined ? this.#loaded.records : this.#core.shown.apply(shown))
     const options = { tools: tools ? specs : undefined, signal: this.#signal }
     const onText = (/** @type {string} */ delta) => {
       if (!this.ended) this.#pieces?.push(delta)
