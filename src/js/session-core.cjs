@@ -62,7 +62,7 @@ class SessionCore {
   }
 
   /**
-   * Runs an operation of `invoke` in `src/binding/native_session.rs`.
+   * Runs an operation of `invoke` in `src/binding/invoke.rs`.
    *
    * @param {string} name
    * @param {unknown[]} args
