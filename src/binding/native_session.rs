@@ -11,7 +11,7 @@ use super::{
     bridge::{Ask, Bridge, Inner, Said},
     js_fn::JsFunction,
     js_llm::JsModel,
-    js_records::{JsTurnStorage, KnownWeights, LoadAnswer},
+    js_records::{JsTurnStorage, LoadAnswer, SharedLastRead, last_read_number},
     js_store::{JsStore, json},
     native_llm::AdapterHandle,
     native_storage::StorageHandle,
@@ -43,7 +43,7 @@ use crate::{
 #[derive(Default)]
 pub struct SessionHandle {
     cell: Arc<OnceLock<Session>>,
-    known_weights: KnownWeights,
+    last_read: SharedLastRead,
     shown: Arc<Shown>,
 }
 
@@ -58,6 +58,12 @@ impl SessionHandle {
     #[napi(catch_unwind, ts_return_type = "string")]
     pub fn meta(&self) -> napi::Result<ToJs> {
         Ok(json(&*self.shared()?.meta()).into())
+    }
+
+    /// The number of the last read of a JavaScript storage that reached a turn of this handle; 0 where none did.
+    #[napi(catch_unwind)]
+    pub fn last_read(&self) -> u32 {
+        last_read_number(&self.last_read)
     }
 
     /// Changes whenever `meta` does.
@@ -110,7 +116,7 @@ struct Moment {
 struct JsHost {
     bridge: Arc<Inner>,
     operation: u32,
-    known_weights: KnownWeights,
+    last_read: SharedLastRead,
     shown: Arc<Shown>,
 }
 
@@ -130,7 +136,7 @@ impl JsHost {
         let Self {
             bridge,
             operation,
-            known_weights,
+            last_read,
             shown,
         } = self;
         let (window_tokens, identity) = (moment.window_tokens, moment.identity);
@@ -138,7 +144,7 @@ impl JsHost {
             Arc::new(JsTurnStorage::new(
                 bridge.clone(),
                 *operation,
-                known_weights.clone(),
+                last_read.clone(),
             ))
         });
         let model: Arc<dyn Model> = match moment.adapter {
@@ -210,7 +216,7 @@ fn window(tokens: f64) -> u64 {
         clippy::cast_sign_loss,
         reason = "checked to be positive; `as` saturates"
     )]
-    if tokens.is_finite() && tokens > 0.0 {
+    if tokens.is_finite() && tokens >= 1.0 {
         tokens as u64
     } else {
         u64::MAX
@@ -243,7 +249,7 @@ impl Bridge {
         let host = JsHost {
             bridge: bridge.clone(),
             operation,
-            known_weights: session.known_weights.clone(),
+            last_read: session.last_read.clone(),
             shown: session.shown.clone(),
         };
         let cancellation = Cancellation::default();
@@ -312,6 +318,7 @@ impl Bridge {
         columns: Uint32Array,
         links: Option<FromJs>,
         cache: Option<FromJs>,
+        number: u32,
         intact: u32,
         keeps_cache: bool,
     ) -> Said {
@@ -322,6 +329,7 @@ impl Bridge {
             columns,
             links,
             cache,
+            number,
             intact,
             keeps_cache,
         };

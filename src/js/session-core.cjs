@@ -23,11 +23,12 @@ class SessionCore {
   handle = new native.SessionHandle()
   shown = new ShownRecords()
   /**
-   * What the last turn read of a JavaScript storage.
+   * What was read of a JavaScript storage: last for a turn, and since then for one that was cancelled meanwhile.
    *
-   * @type {import('./records.cjs').SeenRecords | undefined}
+   * @type {import('./records.cjs').SeenRecords[]}
    */
-  seen
+  reads = []
+  readCount = 0
   /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
 
@@ -82,6 +83,8 @@ class SessionCore {
 class StorageOperation extends Operation {
   #storage
   #fn
+  /** What the storage keeps as the session's metadata, with the properties that only it knows. */
+  #meta
 
   /**
    * @param {any} storage
@@ -100,9 +103,9 @@ class StorageOperation extends Operation {
   async answer(bridge, question, ask, payload) {
     switch (ask) {
       case Ask.Storage:
-        return bridge.answer(question, await readForNative(this.#storage, payload))
+        return bridge.answer(question, await readForNative(this.#storage, payload, (meta) => (this.#meta = meta)))
       case Ask.Apply:
-        await applyForNative(this.#storage, payload)
+        await applyForNative(this.#storage, payload, this.#meta)
         return bridge.answer(question, 'null')
       case Ask.Function: {
         const fn = this.#fn
