@@ -31,6 +31,7 @@ class SessionCore {
   readCount = 0
   /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
+  /** @type {number | undefined} */ #key
 
   /**
    * @param {'standard' | 'main'} kind
@@ -59,6 +60,11 @@ class SessionCore {
 
   get id() {
     return this.meta.id
+  }
+
+  /** The same number for all handles on this session of this storage object. */
+  get key() {
+    return (this.#key ??= this.handle.key())
   }
 
   /**
