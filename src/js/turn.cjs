@@ -57,7 +57,7 @@ class TurnOperation extends Operation {
   #core
   #signal
   #pieces
-  /** @type {import('./records.cjs').LoadedRecords} */ #loaded = { records: [], columns: new Uint32Array(), texts: [] }
+  /** @type {import('./records.cjs').LoadedRecords} */ #loaded = { number: 0, records: [], columns: new Uint32Array(), texts: [] }
   #moment
 
   /**
