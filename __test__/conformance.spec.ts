@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 let files = 0
 const storages: Record<string, { make: () => MainStorage & { close?(): Promise<void> }; features: readonly StorageFeature[] }> = {
-  'a JavaScript storage': { make: () => new MapStorage(), features: ['main', 'forest'] },
+  'a JavaScript storage': { make: () => new MapStorage(), features: ['main'] },
   'the in-memory storage': { make: () => new InMemoryStorageAdapter(), features: storageFeatures },
   'SQLite in memory': { make: () => new SqliteStorageAdapter({ path: ':memory:' }), features: storageFeatures },
   'an SQLite file': { make: () => new SqliteStorageAdapter({ path: join(folder, `${(files += 1)}.db`), synchronous: 'normal' }), features: storageFeatures },
@@ -23,7 +23,8 @@ const storages: Record<string, { make: () => MainStorage & { close?(): Promise<v
 }
 
 for (const [name, { make, features }] of Object.entries(storages)) {
-  describe(name, () => {
+  // At once: PostgreSQL makes a schema for each, and mostly waits.
+  describe.concurrent(name, () => {
     // vitest reads % in a name.
     for (const check of storageConformance(make, { features, dispose: (storage) => storage.close?.() })) it(check.name.replaceAll('%', '%%'), check.run)
   })

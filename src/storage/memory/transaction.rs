@@ -167,6 +167,10 @@ impl_store!(MemoryTransaction);
 
 #[async_trait]
 impl Transaction for MemoryTransaction {
+    fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
     async fn commit(self: Box<Self>) -> Result<()> {
         self.change(|state| {
             self.shared.change(|current| {
