@@ -31,7 +31,8 @@ export async function startPostgres() {
   mkdirSync(data, { mode: 0o700 })
   if (user !== undefined) for (const path of [data, passwordFile]) chownSync(path, user.uid, user.gid)
 
-  const stdio = /** @type {const} */ (['ignore', 'ignore', 'pipe'])
+  /** @type {['ignore', 'ignore', 'pipe']} */
+  const stdio = ['ignore', 'ignore', 'pipe']
   execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--locale=C'], { ...user, stdio })
   const port = await freePort()
   const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'lc_messages=C']
@@ -60,8 +61,12 @@ export async function startPostgres() {
 /** PostgreSQL refuses to run as root: then it runs as nobody. */
 function unprivileged() {
   if (process.getuid?.() !== 0) return undefined
-  const id = (/** @type {string} */ flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
-  return { uid: id('-u'), gid: id('-g') }
+  return { uid: idOfNobody('-u'), gid: idOfNobody('-g') }
+}
+
+/** @param {'-u' | '-g'} flag */
+function idOfNobody(flag) {
+  return Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }))
 }
 
 /**

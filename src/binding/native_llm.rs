@@ -18,13 +18,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    llm::{
-        Adapter, Options, Request, ToolSpec,
-        anthropic::{self, Anthropic},
-        http::Http,
-        openai::{self, OpenAi},
-        options::Env,
-    },
+    llm::{self, Adapter, Env, Factory, Options, Request, ToolSpec, http::Http},
     message::Message,
     session::Cancellation,
     text::Json,
@@ -45,7 +39,7 @@ pub struct AdapterHandle {
 impl AdapterHandle {
     /// `kind` is the name of the factory, `options` its options as JSON, `env` the environment variables that
     /// count. Answers a fault, as JSON, where they are wrong.
-    #[napi(catch_unwind)]
+    #[napi(catch_unwind, ts_return_type = "AdapterHandle | string")]
     pub fn create(
         kind: String,
         options: FromJs,
@@ -76,35 +70,20 @@ impl AdapterHandle {
 }
 
 fn make(kind: &str, options: &str, env: &HashMap<String, String>) -> Result<AdapterHandle> {
+    let factory = match kind {
+        "createGPT" => Factory::Gpt,
+        "createOpenAICompatibleAdapter" => Factory::OpenAiCompatible,
+        "createClaude" => Factory::Claude,
+        "createAnthropicAdapter" => Factory::Anthropic,
+        _ => return Err(Error::NotImplemented(kind.to_owned())),
+    };
     let options = Options::parse(options)?;
     let get = |name: &str| env.get(name).cloned();
-    let env = Env(&get);
-    let http = HTTP.clone();
-    Ok(match kind {
-        "createGPT" => openai(OpenAi::new(openai::gpt(options, env)?, http)?),
-        "createOpenAICompatibleAdapter" => {
-            openai(OpenAi::new(openai::compatible(options, env)?, http)?)
-        }
-        "createClaude" => anthropic(Anthropic::new(anthropic::claude(options, env)?, http)?),
-        "createAnthropicAdapter" => {
-            anthropic(Anthropic::new(anthropic::adapter(options, env)?, http)?)
-        }
-        _ => return Err(Error::NotImplemented(kind.to_owned())),
+    let created = llm::create(factory, options, Env(&get), &HTTP)?;
+    Ok(AdapterHandle {
+        adapter: created.adapter,
+        window_tokens: created.window_tokens,
     })
-}
-
-fn openai(adapter: OpenAi) -> AdapterHandle {
-    AdapterHandle {
-        window_tokens: adapter.window_tokens(),
-        adapter: Arc::new(adapter),
-    }
-}
-
-fn anthropic(adapter: Anthropic) -> AdapterHandle {
-    AdapterHandle {
-        window_tokens: adapter.window_tokens(),
-        adapter: Arc::new(adapter),
-    }
 }
 
 /// One call of an adapter on its own.

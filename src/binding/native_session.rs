@@ -8,14 +8,15 @@ use napi_derive::napi;
 use serde::de::DeserializeOwned;
 
 use super::{
-    bridge::{Ask, Bridge, Inner},
+    bridge::{Ask, Bridge, Inner, Said},
     js_fn::JsFunction,
     js_llm::JsModel,
-    js_records::{JsTurnStorage, KnownWeights, LoadAnswer},
+    js_records::{JsTurnStorage, LoadAnswer, SharedLastRead, last_read_number},
     js_store::{JsStore, json},
     native_llm::AdapterHandle,
     native_storage::StorageHandle,
     pieces::Pieces,
+    shown::Shown,
     text::{Arena, FromJs, ToJs},
 };
 use crate::{
@@ -42,7 +43,8 @@ use crate::{
 #[derive(Default)]
 pub struct SessionHandle {
     cell: Arc<OnceLock<Session>>,
-    known_weights: KnownWeights,
+    last_read: SharedLastRead,
+    shown: Arc<Shown>,
 }
 
 #[napi]
@@ -53,9 +55,15 @@ impl SessionHandle {
     }
 
     /// `SessionMeta` as JSON.
-    #[napi(catch_unwind)]
+    #[napi(catch_unwind, ts_return_type = "string")]
     pub fn meta(&self) -> napi::Result<ToJs> {
         Ok(json(&*self.shared()?.meta()).into())
+    }
+
+    /// The number of the last read of a JavaScript storage that reached a turn of this handle; 0 where none did.
+    #[napi(catch_unwind)]
+    pub fn last_read(&self) -> u32 {
+        last_read_number(&self.last_read)
     }
 
     /// Changes whenever `meta` does.
@@ -92,9 +100,11 @@ impl SessionHandle {
     }
 }
 
-/// The state of a turn that the facade gives with the call, or when the turn's place comes.
-struct GivenState {
-    storage: Arc<dyn TurnStorage>,
+/// What the facade says of the moment in which a turn runs: with the call, and again when the turn's place has come.
+struct Moment {
+    /// The storage, where the turn may use it directly.
+    native: Option<Arc<dyn TurnStorage>>,
+    /// The native adapter, where the turn may.
     adapter: Option<AdapterHandle>,
     identity: u64,
     window_tokens: u64,
@@ -102,10 +112,42 @@ struct GivenState {
     compressor: bool,
 }
 
-impl GivenState {
-    fn into_state(self, bridge: &Arc<Inner>, operation: u32) -> Result<TurnState> {
-        let (window_tokens, identity) = (self.window_tokens, self.identity);
-        let model: Arc<dyn Model> = match self.adapter {
+/// The facade, on behalf of one turn.
+struct JsHost {
+    bridge: Arc<Inner>,
+    operation: u32,
+    last_read: SharedLastRead,
+    shown: Arc<Shown>,
+}
+
+#[async_trait]
+impl TurnHost for JsHost {
+    async fn state(&self) -> Result<TurnState> {
+        let moment: Moment = self
+            .bridge
+            .ask(self.operation, Ask::State, ToJs::Null)
+            .await?;
+        self.state_of(moment)
+    }
+}
+
+impl JsHost {
+    fn state_of(&self, moment: Moment) -> Result<TurnState> {
+        let Self {
+            bridge,
+            operation,
+            last_read,
+            shown,
+        } = self;
+        let (window_tokens, identity) = (moment.window_tokens, moment.identity);
+        let storage = moment.native.unwrap_or_else(|| {
+            Arc::new(JsTurnStorage::new(
+                bridge.clone(),
+                *operation,
+                last_read.clone(),
+            ))
+        });
+        let model: Arc<dyn Model> = match moment.adapter {
             Some(adapter) => Arc::new(NativeModel {
                 adapter: adapter.adapter(),
                 window_tokens,
@@ -113,12 +155,13 @@ impl GivenState {
             }),
             None => Arc::new(JsModel {
                 bridge: bridge.clone(),
-                operation,
+                operation: *operation,
                 window_tokens,
                 identity,
+                shown: shown.clone(),
             }),
         };
-        let tools = match self.tools {
+        let tools = match moment.tools {
             None => Tools::default(),
             Some(text) => {
                 let text = text.into_json();
@@ -130,16 +173,16 @@ impl GivenState {
                 }
             }
         };
-        let compressor = self.compressor.then(|| {
+        let compressor = moment.compressor.then(|| {
             let function = JsFunction {
                 bridge: bridge.clone(),
-                operation,
+                operation: *operation,
                 name: "compressFn",
             };
             Arc::new(function) as Arc<dyn Compressor>
         });
         Ok(TurnState {
-            storage: self.storage,
+            storage,
             model,
             tools,
             compressor,
@@ -147,62 +190,16 @@ impl GivenState {
     }
 }
 
-/// Asks the facade for the state when a turn's place has come.
-struct JsHost {
-    bridge: Arc<Inner>,
-    operation: u32,
-    known_weights: KnownWeights,
-}
-
-/// The answer to [`Ask::State`], still without what belongs to the operation.
-struct StateAnswer {
-    native: Option<Arc<dyn TurnStorage>>,
-    adapter: Option<AdapterHandle>,
-    identity: u64,
-    window_tokens: u64,
-    tools: Option<FromJs>,
-    compressor: bool,
-}
-
-#[async_trait]
-impl TurnHost for JsHost {
-    async fn state(&self) -> Result<TurnState> {
-        let answer: StateAnswer = self
-            .bridge
-            .ask(self.operation, Ask::State, ToJs::Null)
-            .await?;
-        answer
-            .given(&self.bridge, self.operation, &self.known_weights)
-            .into_state(&self.bridge, self.operation)
-    }
-}
-
-impl StateAnswer {
-    fn given(self, bridge: &Arc<Inner>, operation: u32, known: &KnownWeights) -> GivenState {
-        let storage = self.native.unwrap_or_else(|| {
-            Arc::new(JsTurnStorage::new(bridge.clone(), operation, known.clone()))
-        });
-        GivenState {
-            storage,
-            adapter: self.adapter,
-            identity: self.identity,
-            window_tokens: self.window_tokens,
-            tools: self.tools,
-            compressor: self.compressor,
-        }
-    }
-}
-
-fn state_answer(
+fn moment_of(
     native: Option<&StorageHandle>,
     adapter: Option<&AdapterHandle>,
     identity: u32,
     window_tokens: f64,
     tools: Option<FromJs>,
     compressor: bool,
-) -> StateAnswer {
+) -> Moment {
     let native = native.and_then(|storage| storage.native.clone());
-    StateAnswer {
+    Moment {
         native: native.map(|storage| Arc::new(NativeTurnStorage(storage)) as Arc<dyn TurnStorage>),
         adapter: adapter.cloned(),
         identity: u64::from(identity),
@@ -219,7 +216,7 @@ fn window(tokens: f64) -> u64 {
         clippy::cast_sign_loss,
         reason = "checked to be positive; `as` saturates"
     )]
-    if tokens.is_finite() && tokens > 0.0 {
+    if tokens.is_finite() && tokens >= 1.0 {
         tokens as u64
     } else {
         u64::MAX
@@ -244,25 +241,26 @@ impl Bridge {
         window_tokens: f64,
         tools: Option<FromJs>,
         compressor: bool,
-    ) -> napi::Result<()> {
+    ) -> napi::Result<Said> {
         let place = session.shared()?.queue().enter();
-        let answer = state_answer(native, adapter, identity, window_tokens, tools, compressor);
+        let without_javascript = native.is_some() && adapter.is_some();
+        let moment = moment_of(native, adapter, identity, window_tokens, tools, compressor);
         let (bridge, cell) = (self.inner().clone(), session.cell.clone());
         let host = JsHost {
             bridge: bridge.clone(),
             operation,
-            known_weights: session.known_weights.clone(),
+            last_read: session.last_read.clone(),
+            shown: session.shown.clone(),
         };
         let cancellation = Cancellation::default();
         let pieces = streaming.then(|| Pieces::of_session(&bridge, operation));
         let guard = cancellation.clone();
-        bridge.clone().run(operation, cancellation, async move {
+        let inner = bridge.clone();
+        let work = async move {
             let session = cell
                 .get()
                 .ok_or_else(|| Error::Internal("no session".to_owned()))?;
-            let state = answer
-                .given(&bridge, operation, &host.known_weights)
-                .into_state(&bridge, operation)?;
+            let state = host.state_of(moment)?;
             let input = if tool_results {
                 TurnInput::ToolResults(input.into_json())
             } else {
@@ -279,8 +277,13 @@ impl Bridge {
             turn::run(request, &guard)
                 .await
                 .map(|completion| completion_json(&completion, streaming))
-        });
-        Ok(())
+        };
+        Ok(if without_javascript {
+            inner.run(operation, cancellation, work);
+            Said::nothing()
+        } else {
+            inner.run_here(operation, cancellation, work)
+        })
     }
 
     /// Answers [`Ask::State`].
@@ -294,15 +297,15 @@ impl Bridge {
         window_tokens: f64,
         tools: Option<FromJs>,
         compressor: bool,
-    ) {
-        let answer = state_answer(native, adapter, identity, window_tokens, tools, compressor);
-        self.inner().answer(question, Some(Box::new(answer)));
+    ) -> Said {
+        let answer = moment_of(native, adapter, identity, window_tokens, tools, compressor);
+        self.inner().answer_here(question, Some(Box::new(answer)))
     }
 
     /// Answers the questions whose answer is JSON.
     #[napi(catch_unwind)]
-    pub fn answer(&self, question: u32, json: FromJs) {
-        self.inner().answer(question, Some(Box::new(json)));
+    pub fn answer(&self, question: u32, json: FromJs) -> Said {
+        self.inner().answer_here(question, Some(Box::new(json)))
     }
 
     /// Answers [`Ask::Load`].
@@ -315,9 +318,10 @@ impl Bridge {
         columns: Uint32Array,
         links: Option<FromJs>,
         cache: Option<FromJs>,
+        number: u32,
         intact: u32,
         keeps_cache: bool,
-    ) {
+    ) -> Said {
         let columns = columns.to_vec();
         let answer = LoadAnswer {
             system_prompt,
@@ -325,13 +329,14 @@ impl Bridge {
             columns,
             links,
             cache,
+            number,
             intact,
             keeps_cache,
         };
-        self.inner().answer(question, Some(Box::new(answer)));
+        self.inner().answer_here(question, Some(Box::new(answer)))
     }
 
-    /// Answers [`Ask::Contents`].
+    /// Answers [`Ask::Contents`]. What is made of many contents is made on another thread.
     #[napi(catch_unwind)]
     pub fn answer_contents(&self, question: u32, contents: Array<'_>) -> napi::Result<()> {
         let arena = Arena::read(&contents)?;
@@ -350,7 +355,7 @@ impl Bridge {
         session: Option<&SessionHandle>,
         made: Option<&SessionHandle>,
         arguments: FromJs,
-    ) {
+    ) -> Said {
         let call = Call {
             bridge: self.inner().clone(),
             operation,
@@ -360,9 +365,9 @@ impl Bridge {
             made: made.map(|made| made.cell.clone()),
         };
         let cancellation = Cancellation::default();
-        self.inner().run(operation, cancellation, async move {
+        self.inner().run_here(operation, cancellation, async move {
             call.run(&name, &arguments.into_json()).await
-        });
+        })
     }
 }
 

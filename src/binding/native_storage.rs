@@ -1,15 +1,19 @@
 //! Native storages as JavaScript objects, and the handle that every storage has.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
+use napi::Either;
 use napi_derive::napi;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::{
     bridge::Bridge,
+    fault,
     js_store::json,
+    open_storage,
+    runtime::runtime,
     text::{FromJs, ToJs},
 };
 use crate::{
@@ -17,11 +21,7 @@ use crate::{
     message::Message,
     meta::SessionFilter,
     session::{Cancellation, Registry},
-    storage::{
-        ListRecords, Storage, Store, Transaction, Write,
-        memory::InMemoryStorage,
-        sqlite::{SqliteOptions, SqliteStorage, Synchronous},
-    },
+    storage::{ListRecords, Storage, Store, Transaction, Write},
     text::Text,
 };
 
@@ -43,48 +43,22 @@ impl StorageHandle {
         }
     }
 
-    #[napi(factory, catch_unwind)]
-    pub fn memory() -> Self {
-        Self {
-            registry: Arc::default(),
-            native: Some(Arc::new(InMemoryStorage::default())),
+    /// A native storage; `kind` is `memory`, `sqlite` or `postgres`, `options` JSON that the facade has checked.
+    /// Nothing is opened before its first use. Answers a fault, as JSON, where the options cannot be used.
+    #[napi(
+        catch_unwind,
+        ts_args_type = "kind: string, options: string",
+        ts_return_type = "StorageHandle | string"
+    )]
+    pub fn open(kind: String, options: FromJs) -> Either<StorageHandle, ToJs> {
+        match open_storage::open(&kind, &options.into_json()) {
+            Ok(storage) => Either::A(Self {
+                registry: Arc::default(),
+                native: Some(storage),
+            }),
+            Err(error) => Either::B(fault::to_json(&error).into()),
         }
     }
-
-    /// `options` is JSON that the facade has checked.
-    #[napi(factory, catch_unwind)]
-    pub fn sqlite(options: FromJs) -> napi::Result<Self> {
-        let given: SqliteGiven = options_from(options)?;
-        let mut options = SqliteOptions::new(given.path);
-        if given.synchronous.as_deref() == Some("normal") {
-            options.synchronous = Synchronous::Normal;
-        }
-        options.busy_timeout = milliseconds(given.busy_timeout_ms, options.busy_timeout);
-        options.transaction_timeout =
-            milliseconds(given.transaction_timeout_ms, options.transaction_timeout);
-        Ok(Self {
-            registry: Arc::default(),
-            native: Some(Arc::new(SqliteStorage::open(options))),
-        })
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SqliteGiven {
-    path: String,
-    synchronous: Option<String>,
-    busy_timeout_ms: Option<u64>,
-    transaction_timeout_ms: Option<u64>,
-}
-
-fn options_from<T: DeserializeOwned>(options: FromJs) -> napi::Result<T> {
-    serde_json::from_str(&options.into_json())
-        .map_err(|error| napi::Error::from_reason(error.to_string()))
-}
-
-fn milliseconds(given: Option<u64>, default: Duration) -> Duration {
-    given.map_or(default, Duration::from_millis)
 }
 
 /// An open transaction of a native storage. Dropping it rolls it back.
@@ -118,7 +92,8 @@ impl Bridge {
     ) -> napi::Result<ToJs> {
         let native = native(storage)?;
         let mut work = async move { call(&*native, &method, &arguments.into_json()).await }.boxed();
-        // Memory is always ready on the first poll, unless a transaction is open.
+        // Memory is ready on the first poll, unless a transaction is open. Others may need the runtime in theirs.
+        let _entered = runtime().map(tokio::runtime::Runtime::enter);
         let waker = std::task::Waker::noop();
         match work.poll_unpin(&mut std::task::Context::from_waker(waker)) {
             std::task::Poll::Ready(Ok(result)) => Ok(result.into()),

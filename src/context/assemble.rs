@@ -3,7 +3,7 @@
 //! A session: system prompt, identity, insight, its history, the new messages. A main session: system prompt, synthesis,
 //! its history, the new messages. Where older history was summarised, the summary stands right before what remains.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::budget::{self, MESSAGE_TOKENS};
 use crate::text::Text;
@@ -20,8 +20,14 @@ pub enum Part {
 }
 
 /// The messages before the history; a slot that is empty or absent has none.
+///
+/// They are weighed when they are put together: keep them for as long as the slots stay the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fixed(Vec<Text>);
+pub struct Fixed {
+    texts: Arc<[Text]>,
+    weight: u64,
+    key: u64,
+}
 
 impl Fixed {
     #[must_use]
@@ -36,18 +42,31 @@ impl Fixed {
 
     #[must_use]
     pub fn texts(&self) -> &[Text] {
-        &self.0
+        &self.texts
     }
 
     /// The estimated tokens of these messages.
     #[must_use]
     pub fn weight(&self) -> u64 {
-        self.0.iter().map(system_weight).sum()
+        self.weight
+    }
+
+    /// Tells these messages from others.
+    pub(super) fn key(&self) -> u64 {
+        self.key
     }
 
     fn of(slots: impl IntoIterator<Item = Option<Text>>) -> Self {
         let filled = slots.into_iter().flatten().filter(|text| !text.is_empty());
-        Self(filled.collect())
+        let texts: Arc<[Text]> = filled.collect();
+        if texts.is_empty() {
+            return Self::default();
+        }
+        Self {
+            weight: texts.iter().map(system_weight).sum(),
+            key: budget::key_of(&texts),
+            texts,
+        }
     }
 }
 

@@ -1,7 +1,12 @@
 // @ts-check
 'use strict'
 
-/** Makes `name` a property of the class, not of each error, and keeps it out of enumeration. */
+/**
+ * Makes `name` a property of the class, not of each error, and keeps it out of enumeration.
+ *
+ * @param {new (...args: any[]) => Error} ErrorClass
+ * @param {string} name
+ */
 function named(ErrorClass, name) {
   Object.defineProperty(ErrorClass.prototype, 'name', { value: name, configurable: true, writable: true })
 }
@@ -62,7 +67,12 @@ named(LLMError, 'LLMError')
 named(ToolResultsError, 'ToolResultsError')
 named(StorageError, 'StorageError')
 
-/** Builds an error of `ErrorClass` with `message` as it is. */
+/**
+ * Builds an error of `ErrorClass` with `message` as it is.
+ *
+ * @param {new (text: string) => Error} ErrorClass
+ * @param {string} message
+ */
 function withMessage(ErrorClass, message) {
   const error = new ErrorClass('')
   error.message = message
@@ -71,9 +81,19 @@ function withMessage(ErrorClass, message) {
 }
 
 /**
+ * What native code tells of an error that the caller is to get.
+ *
+ * @typedef {{ kind: 'archived' | 'notImplemented' | 'toolResults' | 'type' | 'plain' | 'internal', message: string, cause?: undefined }} PlainFault
+ * @typedef {{ kind: 'llm', message: string, provider: string, code: string, status?: number, type?: string, requestId?: string,
+ *   retryable: boolean, retryAfterMs?: number, cause?: string }} LLMFault
+ * @typedef {{ kind: 'storage', message: string, code: string, cause?: string }} StorageFault
+ * @typedef {PlainFault | LLMFault | StorageFault} Fault
+ */
+
+/**
  * The error for a fault that native code reported (see `src/binding/fault.rs`).
  *
- * @param {any} fault
+ * @param {Fault} fault
  */
 function errorFromFault(fault) {
   const cause = fault.cause === undefined ? undefined : new Error(fault.cause)

@@ -4,14 +4,14 @@
 const { LLMError, NotImplementedError, SessionArchivedError, StorageError, ToolResultsError } = require('./errors.cjs')
 const lifecycle = require('./lifecycle.cjs')
 const { createAnthropicAdapter, createClaude, createGPT, createOpenAICompatibleAdapter } = require('./llm.cjs')
-const { InMemoryStorageAdapter, SqliteStorageAdapter } = require('./native-storage.cjs')
+const { InMemoryStorageAdapter, PostgresStorageAdapter, SqliteStorageAdapter } = require('./native-storage.cjs')
 const { MainSession, Session } = require('./session.cjs')
 const tools = require('./tool.cjs')
 
 const { createMainSession, createSession, forkSession, listSessionDigests, loadMainSession, loadSession } = lifecycle
 const { tool } = tools
 
-/** @param {() => any} getParent */
+/** @param {() => import('../../index.js').Session | import('../../index.js').MainSession} getParent */
 function createSessionTool(getParent) {
   return tools.createSessionTool(getParent, lifecycle.forkForTool)
 }
@@ -21,6 +21,7 @@ module.exports = {
   LLMError,
   MainSession,
   NotImplementedError,
+  PostgresStorageAdapter,
   Session,
   SessionArchivedError,
   SqliteStorageAdapter,

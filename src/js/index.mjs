@@ -5,6 +5,7 @@ export const {
   LLMError,
   MainSession,
   NotImplementedError,
+  PostgresStorageAdapter,
   Session,
   SessionArchivedError,
   SqliteStorageAdapter,

@@ -5,8 +5,12 @@ const { AsyncLocalStorage } = require('node:async_hooks')
 const { isProxy } = require('node:util/types')
 const native = require('./native.cjs')
 const check = require('./check.cjs')
-const { StorageError } = require('./errors.cjs')
+const { StorageError, errorFromFault } = require('./errors.cjs')
 const { Operation, getBridge, nextNumber } = require('./operation.cjs')
+
+/** @import { SqliteStorageOptions } from '../../index.js' */
+/** @import { StorageHandle, TransactionHandle } from './native.cjs' */
+/** @typedef {import('../../index.js').NativeStorage} Interface */
 
 /** Where a native storage keeps its handle: a symbol, so that a Proxy or a subclass still finds it. */
 const HANDLE = Symbol('stello.storage')
@@ -14,12 +18,12 @@ const HANDLE = Symbol('stello.storage')
 /**
  * The transaction in whose function the running code is, per storage.
  *
- * @typedef {{ storage: NativeStorage, transaction: import('./native.cjs').TransactionHandle, open: boolean, outer: Joined | undefined }} Joined
+ * @typedef {{ storage: NativeStorage, transaction: TransactionHandle, open: boolean, outer: Joined | undefined }} Joined
  * @type {AsyncLocalStorage<Joined>}
  */
 const joined = new AsyncLocalStorage()
 
-/** @param {any} handle */
+/** @param {StorageHandle} handle */
 function joinedTransaction(handle) {
   for (let scope = joined.getStore(); scope !== undefined; scope = scope.outer) {
     if (scope.open && scope.storage[HANDLE] === handle) return scope
@@ -30,7 +34,7 @@ function joinedTransaction(handle) {
 /**
  * Runs a method in Rust: on the transaction that the running code belongs to, else on the storage.
  *
- * @param {any} storage
+ * @param {NativeStorage} storage
  * @param {string} method
  * @param {unknown[]} args
  * @returns {Promise<any>}
@@ -51,132 +55,159 @@ async function invoke(storage, method, ...args) {
  * What the native storages have in common: the public storage interface over a handle.
  */
 class NativeStorage {
-  /** @param {import('./native.cjs').StorageHandle} handle */
+  /** @param {StorageHandle} handle */
   constructor(handle) {
-    Object.defineProperty(this, HANDLE, { value: handle })
+    this[HANDLE] = handle
+    Object.defineProperty(this, HANDLE, { enumerable: false, writable: false, configurable: false })
   }
 
+  /** @type {Interface['getSession']} */
   async getSession(id) {
     check.string('id', id)
     return invoke(this, 'getSession', id)
   }
 
+  /** @type {Interface['putSession']} */
   async putSession(session) {
     checkObject('session', session)
     return done(invoke(this, 'putSession', session))
   }
 
+  /** @type {Interface['listSessions']} */
   async listSessions(filter) {
     return invoke(this, 'listSessions', check.options('filter', filter))
   }
 
+  /** @type {Interface['appendRecord']} */
   async appendRecord(sessionId, record) {
     check.string('sessionId', sessionId)
     checkObject('record', record)
     return done(invoke(this, 'appendRecord', sessionId, record))
   }
 
+  /** @type {Interface['listRecords']} */
   async listRecords(sessionId, options) {
     check.string('sessionId', sessionId)
     const { role, limit, offset, last } = check.options('options', options)
+    check.optionalRole('options.role', role)
     check.optionalCount('options.limit', limit)
     check.optionalCount('options.offset', offset)
     check.optionalCount('options.last', last)
     return invoke(this, 'listRecords', sessionId, { role, limit, offset, last })
   }
 
+  /** @type {Interface['trimRecords']} */
   async trimRecords(sessionId, keepRecent) {
     check.string('sessionId', sessionId)
     if (!Number.isSafeInteger(keepRecent) || keepRecent < 0) throw new TypeError('keepRecent must be a non-negative integer')
     return done(invoke(this, 'trimRecords', sessionId, keepRecent))
   }
 
+  /** @type {Interface['getSystemPrompt']} */
   async getSystemPrompt(sessionId) {
     check.string('sessionId', sessionId)
     return invoke(this, 'getSystemPrompt', sessionId)
   }
 
+  /** @type {Interface['putSystemPrompt']} */
   async putSystemPrompt(sessionId, content) {
     return put(this, 'putSystemPrompt', sessionId, content)
   }
 
+  /** @type {Interface['getInsight']} */
   async getInsight(sessionId) {
     check.string('sessionId', sessionId)
     return invoke(this, 'getInsight', sessionId)
   }
 
+  /** @type {Interface['putInsight']} */
   async putInsight(sessionId, content) {
     return put(this, 'putInsight', sessionId, content)
   }
 
+  /** @type {Interface['clearInsight']} */
   async clearInsight(sessionId) {
     check.string('sessionId', sessionId)
     return done(invoke(this, 'clearInsight', sessionId))
   }
 
+  /** @type {Interface['getMemory']} */
   async getMemory(sessionId) {
     check.string('sessionId', sessionId)
     return invoke(this, 'getMemory', sessionId)
   }
 
+  /** @type {Interface['putMemory']} */
   async putMemory(sessionId, content) {
     return put(this, 'putMemory', sessionId, content)
   }
 
+  /** @type {Interface['getAllSessionL2s']} */
   async getAllSessionL2s() {
     return invoke(this, 'getAllSessionL2s')
   }
 
+  /** @type {Interface['putNode']} */
   async putNode(node) {
     checkObject('node', node)
     return done(invoke(this, 'putNode', node))
   }
 
+  /** @type {Interface['getNode']} */
   async getNode(id) {
     check.string('id', id)
     return invoke(this, 'getNode', id)
   }
 
+  /** @type {Interface['getChildren']} */
   async getChildren(parentId) {
     if (parentId !== null) check.string('parentId', parentId)
     return invoke(this, 'getChildren', parentId)
   }
 
+  /** @type {Interface['removeNode']} */
   async removeNode(nodeId) {
     check.string('nodeId', nodeId)
     return done(invoke(this, 'removeNode', nodeId))
   }
 
+  /** @type {Interface['getGlobal']} */
   async getGlobal(key) {
     check.string('key', key)
     return invoke(this, 'getGlobal', key)
   }
 
+  /** @type {Interface['putGlobal']} */
   async putGlobal(key, value) {
     check.string('key', key)
     return done(invoke(this, 'putGlobal', key, value))
   }
 
+  /** @type {Interface['getCompressionCache']} */
   async getCompressionCache(sessionId) {
     check.string('sessionId', sessionId)
     return invoke(this, 'getCompressionCache', sessionId)
   }
 
+  /** @type {Interface['putCompressionCache']} */
   async putCompressionCache(sessionId, cache) {
     check.string('sessionId', sessionId)
     checkObject('cache', cache)
     return done(invoke(this, 'putCompressionCache', sessionId, cache))
   }
 
+  /** @type {Interface['deleteSession']} */
   async deleteSession(id) {
     check.string('id', id)
     return done(invoke(this, 'deleteSession', id))
   }
 
+  /** @type {Interface['close']} */
   async close() {
     return done(new Operation().start((bridge, number) => bridge.storageClose(number, this[HANDLE])).promise)
   }
 
+  /** @type {Interface['transaction']} */
   async transaction(fn) {
     if (typeof fn !== 'function') throw check.wrong('fn', 'a function', fn)
     const handle = this[HANDLE]
@@ -185,7 +216,7 @@ class NativeStorage {
     const transaction = new native.TransactionHandle()
     await new Operation().start((bridge, number) => bridge.storageBegin(number, handle, transaction)).promise
     const scope = { storage: this, transaction, open: true, outer: joined.getStore() }
-    const end = (commit) => {
+    const end = (/** @type {boolean} */ commit) => {
       scope.open = false
       return new Operation().start((bridge, number) => bridge.transactionEnd(number, transaction, commit)).promise
     }
@@ -202,11 +233,15 @@ class NativeStorage {
   }
 }
 
-/** The methods that a session may call: replaced ones must be called, so their originals are kept. */
+/**
+ * The methods that a session may call: replaced ones must be called, so their originals are kept.
+ *
+ * @type {Map<string, unknown>}
+ */
 const ORIGINALS = new Map(
-  Object.getOwnPropertyNames(NativeStorage.prototype)
-    .filter((name) => name !== 'constructor')
-    .map((name) => [name, NativeStorage.prototype[name]]),
+  Object.entries(Object.getOwnPropertyDescriptors(NativeStorage.prototype))
+    .filter(([name]) => name !== 'constructor')
+    .map(([name, { value }]) => [name, value]),
 )
 
 /**
@@ -226,7 +261,7 @@ function transactionView(storage, scope) {
   return view
 }
 
-/** @type {WeakMap<object, import('./native.cjs').StorageHandle>} */
+/** @type {WeakMap<object, StorageHandle>} */
 const foreignHandles = new WeakMap()
 
 /**
@@ -236,7 +271,8 @@ const foreignHandles = new WeakMap()
  */
 function storageHandle(storage) {
   const own = storage[HANDLE]
-  if (own !== undefined) return own
+  // A Proxy of the application may answer to any name.
+  if (own instanceof native.StorageHandle) return own
   let handle = foreignHandles.get(storage)
   if (handle === undefined) foreignHandles.set(storage, (handle = native.StorageHandle.javascript()))
   return handle
@@ -255,30 +291,51 @@ function directHandle(storage) {
   return joinedTransaction(handle) === undefined ? handle : null
 }
 
+/**
+ * @param {NativeStorage} storage
+ * @param {string} method
+ * @param {unknown} sessionId
+ * @param {unknown} content
+ */
 async function put(storage, method, sessionId, content) {
   check.string('sessionId', sessionId)
   check.string('content', content)
   await invoke(storage, method, sessionId, content)
 }
 
+/** @param {Promise<unknown>} promise */
 async function done(promise) {
   await promise
 }
 
+/**
+ * @param {string} name
+ * @param {unknown} value
+ */
 function checkObject(name, value) {
   if (value === null || typeof value !== 'object') throw check.wrong(name, 'an object', value)
+}
+
+/**
+ * @param {'memory' | 'sqlite' | 'postgres'} kind
+ * @param {object} options
+ */
+function openNative(kind, options) {
+  const handle = native.StorageHandle.open(kind, JSON.stringify(options))
+  if (typeof handle === 'string') throw errorFromFault(JSON.parse(handle))
+  return handle
 }
 
 /** Keeps everything in this process's memory, natively; gone with the process. */
 class InMemoryStorageAdapter extends NativeStorage {
   constructor() {
-    super(native.StorageHandle.memory())
+    super(openNative('memory', {}))
   }
 }
 
 /** Keeps everything in one SQLite file, which is made and migrated on first use. */
 class SqliteStorageAdapter extends NativeStorage {
-  /** @param {any} options */
+  /** @param {SqliteStorageOptions} options */
   constructor(options) {
     const { path, synchronous, busyTimeoutMs, transactionTimeoutMs } = check.options('options', options)
     check.string('options.path', path)
@@ -288,8 +345,24 @@ class SqliteStorageAdapter extends NativeStorage {
     }
     check.optionalCount('options.busyTimeoutMs', busyTimeoutMs)
     check.optionalCount('options.transactionTimeoutMs', transactionTimeoutMs)
-    super(native.StorageHandle.sqlite(JSON.stringify({ path, synchronous, busyTimeoutMs, transactionTimeoutMs })))
+    super(openNative('sqlite', { path, synchronous, busyTimeoutMs, transactionTimeoutMs }))
   }
 }
 
-module.exports = { InMemoryStorageAdapter, NativeStorage, SqliteStorageAdapter, directHandle, storageHandle }
+/** Keeps everything in PostgreSQL, for many machines on one history; tables are made and migrated on first use. */
+class PostgresStorageAdapter extends NativeStorage {
+  /** @param {any} options */
+  constructor(options) {
+    const { connectionString, schema, maxConnections, connectTimeoutMs, statementTimeoutMs, transactionTimeoutMs } = check.options('options', options)
+    // Not shown where it is wrong: it may hold a password.
+    if (typeof connectionString !== 'string') throw new TypeError(`options.connectionString must be a string, got ${typeof connectionString}`)
+    check.optionalString('options.schema', schema)
+    check.optionalCount('options.maxConnections', maxConnections)
+    check.optionalCount('options.connectTimeoutMs', connectTimeoutMs)
+    check.optionalCount('options.statementTimeoutMs', statementTimeoutMs)
+    check.optionalCount('options.transactionTimeoutMs', transactionTimeoutMs)
+    super(openNative('postgres', { connectionString, schema, maxConnections, connectTimeoutMs, statementTimeoutMs, transactionTimeoutMs }))
+  }
+}
+
+module.exports = { InMemoryStorageAdapter, NativeStorage, PostgresStorageAdapter, SqliteStorageAdapter, directHandle, storageHandle }

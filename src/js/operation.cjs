@@ -6,8 +6,7 @@ const { Bridge } = require('./native.cjs')
 const { Ask, createDispatcher } = require('./dispatch.cjs')
 const { errorFromFault } = require('./errors.cjs')
 
-/** @type {ReturnType<typeof createDispatcher>['operations'] | undefined} */
-let operations
+const { operations, dispatch } = createDispatcher()
 /** @type {import('./native.cjs').Bridge | undefined} */
 let bridge
 let lastNumber = 0
@@ -18,12 +17,22 @@ function nextNumber() {
 
 /** Made on first use: loading the package starts nothing. */
 function getBridge() {
-  if (bridge === undefined) {
-    const dispatcher = createDispatcher()
-    operations = dispatcher.operations
-    bridge = new Bridge(dispatcher.dispatch)
-  }
+  bridge ??= new Bridge(dispatch)
   return bridge
+}
+
+/**
+ * Messages that native code returned instead of sending them: `[operation, question, ask, payload, …]`.
+ *
+ * @typedef {(number | string | null)[] | null} Said
+ * @param {Said | void} said
+ */
+function deliver(said) {
+  if (said === null || said === undefined) return
+  for (let at = 0; at < said.length; at += 4) {
+    const [operation, question, ask, payload] = said.slice(at, at + 4)
+    operations.get(Number(operation))?.receive(Number(question), Number(ask), /** @type {string | null} */ (payload))
+  }
 }
 
 /**
@@ -55,10 +64,15 @@ class Operation {
   number
   /** @type {Promise<T>} */
   promise
-  /** What callbacks threw, by the number of the question that they were to answer. */
+  /**
+   * What callbacks threw, by the number of the question that they were to answer.
+   *
+   * @type {Map<number, unknown>}
+   */
   #thrown = new Map()
-  /** @type {(value: T) => void} */ #resolve
-  /** @type {(reason: unknown) => void} */ #reject
+  // Those of the promise, as soon as it is made.
+  /** @type {(value: T) => void} */ #resolve = () => {}
+  /** @type {(reason: unknown) => void} */ #reject = () => {}
   /** The caller's async context, in which everything of the caller's is called. */
   #context = new AsyncResource('StelloSession')
   /** @type {TurnScope | undefined} */ #scope
@@ -81,15 +95,15 @@ class Operation {
   }
 
   /**
-   * Runs `begin(bridge, number)`, which starts the native part.
+   * Runs `begin(bridge, number)`, which starts the native part and returns what that says at once.
    *
-   * @param {(bridge: import('./native.cjs').Bridge, number: number) => void} begin
+   * @param {(bridge: import('./native.cjs').Bridge, number: number) => Said | void} begin
    * @param {{ signal?: AbortSignal, turnOf?: number }} [options]
    */
   start(begin, { signal, turnOf } = {}) {
     const native = getBridge()
     if (turnOf !== undefined) this.#scope = { key: turnOf, open: true, outer: turnScopes.getStore() }
-    begin(native, this.number)
+    const said = begin(native, this.number)
     if (operations.size === 0) native.hold()
     operations.set(this.number, this)
     if (signal !== undefined) {
@@ -98,19 +112,21 @@ class Operation {
       signal.addEventListener('abort', this.#onAbort, { once: true })
       if (signal.aborted) this.#onAbort()
     }
+    deliver(said)
     return this
   }
 
   cancel() {
-    if (!this.ended) bridge.cancel(this.number)
+    if (!this.ended) getBridge().cancel(this.number)
   }
 
   /**
    * @param {number} question
    * @param {number} ask
-   * @param {string | null} payload
+   * @param {string | null} json `null` where there is nothing to say
    */
-  receive(question, ask, payload) {
+  receive(question, ask, json) {
+    const payload = json ?? 'null'
     switch (ask) {
       case Ask.Done:
         return this.#end(() => this.#resolve(this.result(payload)))
@@ -128,11 +144,12 @@ class Operation {
     this.ended = true
     if (this.#scope !== undefined) this.#scope.open = false
     operations.delete(this.number)
-    if (operations.size === 0) bridge.release()
-    this.#signal?.removeEventListener('abort', this.#onAbort)
+    const native = getBridge()
+    if (operations.size === 0) native.release()
+    if (this.#onAbort !== undefined) this.#signal?.removeEventListener('abort', this.#onAbort)
     if (this.#onPieces !== undefined) {
       this.#takePieces()
-      bridge.closeStream(this.number)
+      native.closeStream(this.number)
     }
     try {
       settle()
@@ -141,7 +158,7 @@ class Operation {
     }
   }
 
-  /** @param {any} fault */
+  /** @param {import('./errors.cjs').Fault | { kind: 'thrown', call: number } | { kind: 'aborted' }} fault */
   #error(fault) {
     if (fault.kind === 'thrown') return this.#thrown.get(fault.call)
     if (fault.kind === 'aborted') return abortReason(this.#signal)
@@ -151,35 +168,36 @@ class Operation {
   /**
    * @param {number} question
    * @param {number} ask
-   * @param {string | null} payload
+   * @param {string} payload
    */
   async #answer(question, ask, payload) {
+    const native = getBridge()
     try {
-      if (this.#scope === undefined) await this.answer(bridge, question, ask, payload)
-      else await turnScopes.run(this.#scope, () => this.answer(bridge, question, ask, payload))
+      const answer = () => this.answer(native, question, ask, payload)
+      deliver(await (this.#scope === undefined ? answer() : turnScopes.run(this.#scope, answer)))
     } catch (error) {
       // After the end nobody asks any more, and what an abandoned callback throws concerns nobody.
       if (this.ended) return
       this.#thrown.set(question, error)
-      bridge.fail(question)
+      deliver(native.fail(question))
     }
   }
 
   /**
-   * Answers a question, or throws what the caller is to get.
+   * Answers a question, or throws what the caller is to get. Returns what native code said to the answer.
    *
    * @param {import('./native.cjs').Bridge} _bridge
    * @param {number} _question
    * @param {number} ask
-   * @param {string | null} _payload
-   * @returns {void | Promise<void>}
+   * @param {string} _payload
+   * @returns {Said | void | Promise<Said | void>}
    */
   answer(_bridge, _question, ask, _payload) {
     throw new Error(`no answer to question ${ask}`)
   }
 
   #takePieces() {
-    const pieces = bridge.take(this.number)
+    const pieces = getBridge().take(this.number)
     if (pieces !== null) this.#onPieces?.(JSON.parse(pieces))
   }
 

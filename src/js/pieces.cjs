@@ -2,6 +2,11 @@
 'use strict'
 
 /**
+ * @template T
+ * @typedef {{ resolve(step: IteratorResult<T>): void, reject(error: unknown): void }} Reader
+ */
+
+/**
  * The pieces of a stream, on their way from who makes them to who iterates. Each piece is given out once; a
  * second iterator goes on where the first stopped.
  *
@@ -10,7 +15,7 @@
 class Pieces {
   /** @type {T[]} */ #pending = []
   #next = 0
-  /** @type {Array<{ resolve(step: IteratorResult<T>): void, reject(error: unknown): void }>} */ #waiting = []
+  /** @type {Reader<T>[]} */ #waiting = []
   #ended = false
   /** @type {{ error: unknown } | undefined} */ #failure
   /** @type {(() => void) | undefined} */ #onLeave
@@ -27,13 +32,18 @@ class Pieces {
     else waiter.resolve({ value: piece, done: false })
   }
 
-  /** Nothing more comes. With `failure`, whoever reads past the last piece gets it, once. */
+  /**
+   * Nothing more comes. With `failure`, whoever reads past the last piece gets it, once.
+   *
+   * @param {{ error: unknown } | undefined} failure
+   */
   end(failure) {
     this.#ended = true
     this.#failure = failure
     for (const waiter of this.#waiting.splice(0)) this.#finish(waiter)
   }
 
+  /** @param {Reader<T>} reader */
   #finish({ resolve, reject }) {
     const failure = this.#failure
     this.#failure = undefined
@@ -60,6 +70,7 @@ class Pieces {
   /** @returns {AsyncIterableIterator<T>} */
   [Symbol.asyncIterator]() {
     let left = false
+    /** @type {(value?: unknown) => Promise<IteratorReturnResult<any>>} */
     const leave = async (value) => {
       if (!left && !this.#ended) this.#onLeave?.()
       left = true

@@ -4,24 +4,37 @@
 const native = require('./native.cjs')
 const { Operation } = require('./operation.cjs')
 const { Ask } = require('./dispatch.cjs')
+const { ShownRecords } = require('./shown-records.cjs')
 const { directHandle, storageHandle } = require('./native-storage.cjs')
 const { applyForNative, readForNative } = require('./storage-calls.cjs')
+
+/** @import { CompressFn, ConsolidateFn, IntegrateFn, LLMAdapter, SessionMeta, ToolSpec } from '../../index.js' */
+/** @import { SessionHandle } from './native.cjs' */
+
+/**
+ * What a session is given to work with.
+ *
+ * @typedef {{ llm?: LLMAdapter, tools?: ToolSpec[], compressFn?: CompressFn, consolidateFn?: ConsolidateFn, integrateFn?: IntegrateFn }} Bound
+ * @typedef {Bound & { storage: any }} Given
+ */
 
 /** What is behind the methods of a session: the native handle, and what only JavaScript can hold. */
 class SessionCore {
   handle = new native.SessionHandle()
+  shown = new ShownRecords()
   /**
-   * What the last turn read of a JavaScript storage.
+   * What was read of a JavaScript storage: last for a turn, and since then for one that was cancelled meanwhile.
    *
-   * @type {import('./records.cjs').SeenRecords | undefined}
+   * @type {import('./records.cjs').SeenRecords[]}
    */
-  seen
-  /** @type {any} */ #meta
+  reads = []
+  readCount = 0
+  /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
 
   /**
    * @param {'standard' | 'main'} kind
-   * @param {{ storage: any, llm?: any, tools?: any[], compressFn?: Function, consolidateFn?: Function, integrateFn?: Function }} given
+   * @param {Given} given
    */
   constructor(kind, { storage, llm, tools, compressFn, consolidateFn, integrateFn }) {
     this.kind = kind
@@ -34,10 +47,11 @@ class SessionCore {
     this.storageHandle = storageHandle(storage)
   }
 
+  /** @returns {SessionMeta} */
   get meta() {
     const version = this.handle.version()
-    if (version !== this.#metaVersion) {
-      this.#meta = freeze(JSON.parse(this.handle.meta()))
+    if (this.#meta === undefined || version !== this.#metaVersion) {
+      this.#meta = freeze(/** @type {SessionMeta} */ (JSON.parse(this.handle.meta())))
       this.#metaVersion = version
     }
     return this.#meta
@@ -61,10 +75,16 @@ class SessionCore {
   }
 }
 
-/** An operation on a storage, which may be JavaScript's, with perhaps one function of the application. */
+/**
+ * An operation on a storage, which may be JavaScript's, with perhaps one function of the application.
+ *
+ * @extends {Operation<any>}
+ */
 class StorageOperation extends Operation {
   #storage
   #fn
+  /** What the storage keeps as the session's metadata, with the properties that only it knows. */
+  #meta
 
   /**
    * @param {any} storage
@@ -78,17 +98,18 @@ class StorageOperation extends Operation {
 
   /**
    * @override
-   * @type {Operation['answer']}
+   * @type {Operation<any>['answer']}
    */
   async answer(bridge, question, ask, payload) {
     switch (ask) {
       case Ask.Storage:
-        return bridge.answer(question, await readForNative(this.#storage, payload))
+        return bridge.answer(question, await readForNative(this.#storage, payload, (meta) => (this.#meta = meta)))
       case Ask.Apply:
-        await applyForNative(this.#storage, payload)
+        await applyForNative(this.#storage, payload, this.#meta)
         return bridge.answer(question, 'null')
       case Ask.Function: {
-        const result = await this.#fn(...JSON.parse(payload))
+        const fn = this.#fn
+        const result = await fn?.(...JSON.parse(payload))
         return bridge.answer(question, JSON.stringify(result) ?? 'undefined')
       }
       default:
@@ -101,7 +122,7 @@ class StorageOperation extends Operation {
  * @param {any} storage
  * @param {string} name
  * @param {unknown[]} args
- * @param {{ session?: import('./native.cjs').SessionHandle, made?: import('./native.cjs').SessionHandle, fn?: (...args: any[]) => any }} [options]
+ * @param {{ session?: SessionHandle, made?: SessionHandle, fn?: (...args: any[]) => any }} [options]
  * @returns {Promise<any>}
  */
 function invokeOn(storage, name, args, { session, made, fn } = {}) {

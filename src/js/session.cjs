@@ -12,6 +12,8 @@ const { TurnStream } = require('./stream.cjs')
 const { toolSpecs } = require('./tool.cjs')
 const { TurnOperation } = require('./turn.cjs')
 
+/** @import { Bound } from './session-core.cjs' */
+
 /**
  * The core behind a session object, by its `fork` function: so a spread copy of a session is that session too.
  *
@@ -47,7 +49,7 @@ const shared = {
 
   async messages(core, options) {
     const { role, limit, offset } = check.options('options', options)
-    check.optionalString('options.role', role)
+    check.optionalRole('options.role', role)
     check.optionalCount('options.limit', limit)
     check.optionalCount('options.offset', offset)
     const query = [role, limit, offset].every((value) => value === undefined) ? [] : [withoutUndefined({ role, limit, offset })]
@@ -141,6 +143,8 @@ const ofMainSession = {
   },
 }
 
+// oxlint-disable typescript/no-extraneous-class -- the classes are there for instanceof, the constructors fill the objects
+
 /** A conversation with memory. Made by `createSession`, `loadSession` and `fork`. */
 class Session {
   /**
@@ -165,6 +169,8 @@ class MainSession {
   }
 }
 
+// oxlint-enable typescript/no-extraneous-class
+
 /**
  * Members are own properties, so that they work detached and in a spread copy.
  *
@@ -178,12 +184,16 @@ function attach(session, core, members) {
     Object.defineProperty(session[name], 'name', { value: name })
   }
   cores.set(session.fork, core)
-  const getter = (/** @type {() => unknown} */ get) => ({ get, enumerable: true, configurable: true })
-  Object.defineProperty(session, 'meta', getter(() => core.meta))
-  Object.defineProperty(session, 'tools', getter(() => core.tools))
+  Object.defineProperties(session, {
+    meta: { get: () => core.meta, enumerable: true, configurable: true },
+    tools: { get: () => core.tools, enumerable: true, configurable: true },
+  })
 }
 
-/** @param {SessionCore} core */
+/**
+ * @param {SessionCore} core
+ * @returns {any} a session or a main session, with the members that `attach` gives it
+ */
 function wrap(core) {
   return core.kind === 'main' ? new MainSession(KEY, core) : new Session(KEY, core)
 }
@@ -208,7 +218,7 @@ function refuseArchived(core) {
  * @param {SessionCore} core
  * @param {string} method
  * @param {unknown} content
- * @param {any} options
+ * @param {unknown} options
  */
 function checkTurn(core, method, content, options) {
   if (typeof content !== 'string') checkToolResults(content)
@@ -230,8 +240,8 @@ function checkToolResults(content) {
 /**
  * @param {SessionCore} core
  * @param {string} method
- * @param {any} content
- * @param {any} options
+ * @param {any} content what checkTurn lets through
+ * @param {unknown} options
  * @param {Pieces<string> | undefined} pieces
  */
 function beginTurn(core, method, content, options, pieces) {
@@ -250,7 +260,8 @@ function beginTurn(core, method, content, options, pieces) {
  *
  * @param {SessionCore} parent
  * @param {'fork' | 'forkSession'} name
- * @param {any} given
+ * @param {unknown} given
+ * @returns {Promise<import('../../index.js').Session>}
  */
 async function forkAs(parent, name, given) {
   const options = check.options('options', given)
@@ -288,7 +299,7 @@ function inherited(parent, options) {
  * What a session is given to work with.
  *
  * @param {string} name
- * @param {any} bound
+ * @param {{ [K in keyof Bound]: unknown }} bound
  */
 function checkBound(name, { llm, tools, compressFn, consolidateFn, integrateFn }) {
   if (llm !== undefined) check.adapter(`${name}.llm`, llm)

@@ -1,6 +1,7 @@
 // @ts-check
 'use strict'
 
+const { describe } = require('./check.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { Operation } = require('./operation.cjs')
 const { callComplete, callStream } = require('./model-calls.cjs')
@@ -9,6 +10,9 @@ const { applyForNative } = require('./storage-calls.cjs')
 const { nativeAdapter } = require('./llm.cjs')
 const { directHandle } = require('./native-storage.cjs')
 const { toolSpecs } = require('./tool.cjs')
+
+/** @import { LLMAdapter, SendResult } from '../../index.js' */
+/** @import { SessionCore } from './session-core.cjs' */
 
 /** Tells adapters apart, so that a provider's token counts are not used for another. */
 const adapterNumbers = new WeakMap()
@@ -24,9 +28,11 @@ function adapterNumber(llm) {
 /**
  * What of a session counts for a turn: as it is when the turn's place comes.
  *
- * @param {import('./session-core.cjs').SessionCore} core
+ * @param {SessionCore} core
  */
-function momentOf({ llm, compressFn, tools, storage }) {
+function momentOf({ llm: given, compressFn, tools, storage }) {
+  // No turn begins without an adapter, and none takes it away.
+  const llm = /** @type {LLMAdapter} */ (given)
   const specs = tools === undefined || tools.length === 0 ? undefined : toolSpecs(tools)
   return { llm, compressFn, specs, storage: directHandle(storage), adapter: nativeAdapter(llm) }
 }
@@ -42,16 +48,20 @@ function nativeMoment({ llm, compressFn, specs, storage, adapter }) {
   return /** @type {const} */ ([storage, adapter, adapterNumber(llm), window, tools, compressFn !== undefined])
 }
 
-/** One `send` or `stream`. */
+/**
+ * One `send` or `stream`.
+ *
+ * @extends {Operation<SendResult>}
+ */
 class TurnOperation extends Operation {
   #core
   #signal
   #pieces
-  /** @type {import('./records.cjs').LoadedRecords | undefined} */ #loaded
+  /** @type {import('./records.cjs').LoadedRecords} */ #loaded = { number: 0, records: [], columns: new Uint32Array(), texts: [] }
   #moment
 
   /**
-   * @param {import('./session-core.cjs').SessionCore} core
+   * @param {SessionCore} core
    * @param {AbortSignal | undefined} signal
    * @param {import('./pieces.cjs').Pieces<string> | undefined} pieces where a stream's text goes
    */
@@ -78,7 +88,7 @@ class TurnOperation extends Operation {
 
   /**
    * @override
-   * @type {Operation['answer']}
+   * @type {Operation<SendResult>['answer']}
    */
   async answer(bridge, question, ask, payload) {
     const { storage } = this.#core
@@ -86,10 +96,11 @@ class TurnOperation extends Operation {
       case Ask.State:
         this.#moment = momentOf(this.#core)
         return bridge.answerState(question, ...nativeMoment(this.#moment))
-      case Ask.Load:
-        this.#loaded = await loadTurn(bridge, question, storage, this.#core.id, payload, this.#core.seen)
-        this.#core.seen = { columns: this.#loaded.columns, texts: this.#loaded.texts }
-        return
+      case Ask.Load: {
+        const { loaded, answer } = await loadTurn(this.#core, payload)
+        this.#loaded = loaded
+        return bridge.answerLoad(question, ...answer)
+      }
       case Ask.Contents: {
         const [start, end] = JSON.parse(payload)
         return bridge.answerContents(question, this.#loaded.texts.slice(start, end))
@@ -100,24 +111,25 @@ class TurnOperation extends Operation {
       case Ask.Generate:
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
-        const messages = resolvePrompt(JSON.parse(payload), this.#loaded)
-        const summary = await this.#moment.compressFn(messages, { signal: this.#signal })
-        return bridge.answer(question, JSON.stringify(summary) ?? 'undefined')
+        const { compressFn } = this.#moment
+        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#loaded.records), { signal: this.#signal })
+        if (typeof summary !== 'string') throw new TypeError(`compressFn must return a non-empty string, got ${describe(summary)}`)
+        return bridge.answer(question, JSON.stringify(summary))
       }
       default:
         return super.answer(bridge, question, ask, payload)
     }
   }
 
-  /** @param {{ parts: any[], stream: boolean, tools: boolean }} request */
-  async #generate({ parts, stream, tools }) {
+  /** @param {{ shown?: import('./shown-records.cjs').Change, parts: any[], stream: boolean, tools: boolean }} request */
+  async #generate({ shown, parts, stream, tools }) {
     const { llm, specs } = this.#moment
-    const messages = resolvePrompt(parts, this.#loaded)
+    const messages = resolvePrompt(parts, shown === undefined ? this.#loaded.records : this.#core.shown.apply(shown))
     const options = { tools: tools ? specs : undefined, signal: this.#signal }
     const onText = (/** @type {string} */ delta) => {
-      if (!this.ended) this.#pieces.push(delta)
+      if (!this.ended) this.#pieces?.push(delta)
     }
-    if (stream && typeof llm.stream === 'function') return callStream(llm, messages, options, onText, () => this.ended)
+    if (stream && typeof llm.stream === 'function') return callStream(/** @type {Required<LLMAdapter>} */ (llm), messages, options, onText, () => this.ended)
     const result = await callComplete(llm, messages, options)
     if (stream && result.content) onText(result.content)
     return result

@@ -76,10 +76,14 @@ pub enum Write {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ListRecords {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// The newest `last` of those that pass `role`; with it, `offset` and `limit` do not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<u64>,
 }
 

@@ -122,11 +122,10 @@ fn tokens(cost: u64) -> u32 {
 
 fn char_cost(c: char) -> u64 {
     match u32::from(c) {
-        // blanks
-        0x09 | 0x20 => LETTER,
+        // blanks and ASCII letters
+        0x09 | 0x20 | 0x41..=0x5a | 0x61..=0x7a => LETTER,
         // line ends, ASCII punctuation and digits
         0x0a | 0x0d | 0x21..=0x40 | 0x5b..=0x60 | 0x7b..=0x7e => HALF,
-        0x41..=0x5a | 0x61..=0x7a => LETTER,
         // control characters
         0..=0x1f | 0x7f..=0x9f
         // Hangul jamo; joiners and selectors of emoji sequences; technical signs, symbols, dingbats, arrows

@@ -3,7 +3,7 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
-use super::{Input, Memory, Planner, Step, Summary};
+use super::{Conversation, Input, Planner, Step, Summary};
 use crate::{
     context::{
         assemble::{Fixed, Part},
@@ -22,7 +22,7 @@ pub(super) struct Session {
     pub window: u64,
     pub fixed: Fixed,
     pub records: Vec<Message>,
-    pub memory: Memory,
+    pub conversation: Conversation,
     pub count: Count,
     pub reports_usage: bool,
     /// Whether only the records after the summary are loaded, as native storages do.
@@ -66,7 +66,7 @@ impl Session {
                 None,
             ),
             records: Vec::new(),
-            memory: Memory::default(),
+            conversation: Conversation::default(),
             count,
             reports_usage: true,
             loads_tail: false,
@@ -94,16 +94,17 @@ impl Session {
             new_tokens: new.iter().map(budget::weigh).sum(),
             new_count: u32::try_from(new.len()).unwrap(),
             answers_pending,
-            compressor_tokens: 0,
+            compressor: super::Overhead::default(),
         };
-        let mut planner = Planner::new(&input, &self.memory).map_err(|error| error.to_string())?;
+        let mut planner =
+            Planner::new(&input, &self.conversation).map_err(|error| error.to_string())?;
         self.seen.last_folds = 0;
         let parts = loop {
             match planner.step() {
                 Step::Weigh => return Err("exact weights were asked for".to_owned()),
                 Step::Prompt(parts) => break parts,
                 Step::Fold(parts) => {
-                    let given = self.fold(&parts, base, planner.memory().summary.as_ref())?;
+                    let given = self.fold(&parts, base, planner.conversation().summary.as_ref())?;
                     let summary = (self.summarise)(given);
                     planner
                         .finish(Text::from(summary))
@@ -114,11 +115,11 @@ impl Session {
                 return Err("the planner loops".to_owned());
             }
         };
-        self.memory = planner.memory().clone();
+        self.conversation = planner.conversation().clone();
         self.check_coverage(&parts, base, answers_pending)?;
         let prompt = resolve(&parts, &loaded, &new);
         let tokens = self.receive(&prompt);
-        self.memory = planner.observe(self.reports_usage.then_some(tokens));
+        self.conversation = planner.observe(self.reports_usage.then_some(tokens));
         self.records.extend(new);
         self.records.push(answer);
         Ok(())
@@ -132,12 +133,12 @@ impl Session {
             self.folded.clear();
             self.counts.borrow_mut().clear();
             self.previous.clear();
-            self.memory.summary = None;
+            self.conversation.summary = None;
         }
     }
 
     pub(super) fn covered(&self) -> usize {
-        self.memory.summary.as_ref().map_or(0, |summary| {
+        self.conversation.summary.as_ref().map_or(0, |summary| {
             usize::try_from(summary.compressed_count).unwrap()
         })
     }

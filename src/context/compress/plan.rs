@@ -1,13 +1,16 @@
 //! The plan of one turn.
 
+mod size;
+
 use std::ops::Range;
 
-use super::{Input, Memory, Step, Summary};
+use self::size::SummarySize;
+use super::{Conversation, Input, Overhead, Step, Summary};
 use crate::{
     context::{
         History,
-        assemble::{self, Fixed, Part, system_weight},
-        budget::{PromptKey, PromptSize, Ratio, ToolsWeight, float, key_of},
+        assemble::{self, Fixed, Part},
+        budget::{PromptSize, Ratio, ToolsWeight, float},
         tool_groups::{self, Cleaned},
     },
     error::{Error, Result},
@@ -17,8 +20,8 @@ use crate::{
 /// The part of the window at which a prompt is made smaller, and the most that a compressor is given at once.
 const THRESHOLD: f64 = 0.8;
 
-/// The part of the window that is in use afterwards.
-const TARGET: f64 = 0.4;
+/// The part of the window that is in use afterwards: about two fifths, a little less because the next turns only add.
+const TARGET: f64 = 0.36;
 
 /// Where fixed parts leave less than that, this part of the room between them and the threshold is used.
 const ROOM_KEPT: f64 = 0.25;
@@ -37,7 +40,7 @@ pub struct Planner {
     tools: ToolsWeight,
     fixed: Fixed,
     fixed_weight: u64,
-    compressor: f64,
+    compressor: Overhead,
     new_weight: u64,
     new_end: u64,
     base: u64,
@@ -45,7 +48,8 @@ pub struct Planner {
     cleaned: Cleaned,
     /// The records of the calls being answered.
     answered: Option<(Range<usize>, u64)>,
-    memory: Memory,
+    conversation: Conversation,
+    summary: SummarySize,
     ratio: Ratio,
     /// Whether the summary was made in this turn.
     folded: bool,
@@ -55,19 +59,15 @@ pub struct Planner {
     goal: usize,
 }
 
-/// The estimated tokens of a whole prompt.
-#[derive(Debug, Clone, Copy)]
-struct Size {
-    likely: f64,
-    cautious: f64,
-}
-
 impl Planner {
-    /// Takes in what the turn has; fails only where `base` and the summary of `memory` do not meet.
-    pub fn new<H: History + ?Sized>(input: &Input<'_, H>, memory: &Memory) -> Result<Self> {
+    /// Takes in what the turn has; fails only where `base` and the summary of `conversation` do not meet.
+    pub fn new<H: History + ?Sized>(
+        input: &Input<'_, H>,
+        conversation: &Conversation,
+    ) -> Result<Self> {
         let cleaned = tool_groups::clean(input.history);
-        let mut memory = memory.clone();
-        let covered = memory
+        let mut conversation = conversation.clone();
+        let covered = conversation
             .summary
             .as_ref()
             .and_then(|summary| covered_units(&cleaned, input, summary));
@@ -78,7 +78,7 @@ impl Planner {
                     input.base
                 )));
             }
-            memory.summary = None;
+            conversation.summary = None;
         }
         let pending = cleaned.pending.as_ref().filter(|_| input.answers_pending);
         let answered = pending.map(|pending| (pending.unit.records.clone(), pending.unit.weight));
@@ -90,15 +90,16 @@ impl Planner {
             tools: input.tools,
             fixed: input.fixed.clone(),
             fixed_weight: input.fixed.weight() + u64::from(input.tools.tokens),
-            compressor: f64::from(input.compressor_tokens),
+            compressor: input.compressor,
             new_weight: u64::from(input.new_tokens),
             new_end: input.base + input.history.len() as u64 + u64::from(input.new_count),
             base: input.base,
             exact: input.history.weights_are_exact(),
-            ratio: memory.calibration.ratio(input.adapter, window),
+            ratio: conversation.calibration.ratio(input.adapter, window),
             cleaned,
             answered,
-            memory,
+            summary: SummarySize::of(&conversation),
+            conversation,
             folded: false,
             covered,
             goal: covered,
@@ -134,10 +135,11 @@ impl Planner {
         let Some(last) = end.checked_sub(1).and_then(|at| self.cleaned.units.get(at)) else {
             return Err(Error::Internal("a summary of nothing".to_owned()));
         };
-        self.memory.summary = Some(Summary {
+        self.conversation.summary = Some(Summary {
             text: summary,
             compressed_count: self.base + last.records.end as u64,
         });
+        self.summary = SummarySize::of(&self.conversation);
         self.covered = end;
         self.folded = true;
         if self.goal <= self.covered {
@@ -149,27 +151,27 @@ impl Planner {
     /// The summary, if it was made in this turn: what to store with the commit.
     #[must_use]
     pub fn new_summary(&self) -> Option<&Summary> {
-        self.memory.summary.as_ref().filter(|_| self.folded)
+        self.conversation.summary.as_ref().filter(|_| self.folded)
     }
 
     /// What the handle should remember even if the turn fails now: a summary covers stored records only.
     #[must_use]
-    pub fn memory(&self) -> &Memory {
-        &self.memory
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
     }
 
     /// What the handle should remember once the turn is stored; `prompt_tokens` as the provider counted them.
     #[must_use]
-    pub fn observe(&self, prompt_tokens: Option<f64>) -> Memory {
+    pub fn observe(&self, prompt_tokens: Option<f64>) -> Conversation {
         let size = PromptSize {
             key: self.key(),
             end: self.new_end,
             estimate: self.estimate(self.covered),
             exact: self.exact,
         };
-        let calibration = self.memory.calibration;
-        Memory {
-            summary: self.memory.summary.clone(),
+        let calibration = self.conversation.calibration;
+        Conversation {
+            summary: self.conversation.summary.clone(),
             calibration: prompt_tokens.map_or(calibration, |tokens| {
                 calibration.learn(size, tokens, self.window)
             }),
@@ -225,13 +227,15 @@ impl Planner {
     /// The end of the units that go to the compressor next.
     fn step_end(&self) -> usize {
         let ratio = self.ratio.cautious;
-        let summary = ratio * float(self.summary_weight());
-        let limit = (THRESHOLD * self.window - self.compressor - summary).max(MIN_STEP_TOKENS);
+        let summary = ratio * float(self.summary.weight);
+        let request = f64::from(self.compressor.request_tokens);
+        let limit = (THRESHOLD * self.window - request - summary).max(MIN_STEP_TOKENS);
         let leaving = self.cleaned.units.iter().take(self.goal).skip(self.covered);
         let mut step = 0.0;
         let fitting = leaving
             .take_while(|unit| {
-                step += ratio * float(unit.weight);
+                let frames = u64::from(self.compressor.message_tokens) * unit.records.len() as u64;
+                step += ratio * float(unit.weight + frames);
                 step <= limit
             })
             .count();
@@ -256,63 +260,11 @@ impl Planner {
         }
     }
 
-    /// The size of the prompt if units from `from` on are shown.
-    fn size(&self, from: usize) -> Size {
-        let estimate = self.estimate(from);
-        let measured = self.memory.calibration.base_of(self.key());
-        let measured = measured.filter(|base| self.repeated(from, base.end) == base.estimate);
-        let (known, new) = measured.map_or((0.0, estimate), |base| {
-            (base.tokens, estimate - base.estimate)
-        });
-        Size {
-            likely: known + self.ratio.likely * float(new),
-            cautious: known + self.ratio.cautious * float(new),
-        }
-    }
-
-    /// The estimate of the part of the prompt that lies before raw record `end`.
-    fn repeated(&self, from: usize, end: u64) -> u64 {
-        let end = usize::try_from(end.saturating_sub(self.base)).unwrap_or(usize::MAX);
-        let shown = self.cleaned.units.iter().skip(from);
-        let before = shown.take_while(|unit| unit.records.end <= end);
-        self.head() + before.map(|unit| unit.weight).sum::<u64>()
-    }
-
-    /// The uncorrected estimate of the prompt.
-    fn estimate(&self, from: usize) -> u64 {
-        let shown = self.cleaned.units.iter().skip(from);
-        self.head() + self.input_weight() + shown.map(|unit| unit.weight).sum::<u64>()
-    }
-
-    /// What stands before the history.
-    fn head(&self) -> u64 {
-        self.fixed_weight + self.summary_weight()
-    }
-
-    /// New messages, and the calls that they answer.
-    fn input_weight(&self) -> u64 {
-        self.new_weight + self.answered.as_ref().map_or(0, |&(_, weight)| weight)
-    }
-
     fn summary_text(&self) -> Option<&Text> {
-        self.memory.summary.as_ref().map(|summary| &summary.text)
-    }
-
-    fn summary_weight(&self) -> u64 {
-        self.summary_text().map_or(0, system_weight)
-    }
-
-    fn key(&self) -> PromptKey {
-        PromptKey {
-            adapter: self.adapter,
-            tools: self.tools.key,
-            head: key_of((self.fixed.texts(), self.summary_text())),
-            start: self
-                .memory
-                .summary
-                .as_ref()
-                .map_or(0, |summary| summary.compressed_count),
-        }
+        self.conversation
+            .summary
+            .as_ref()
+            .map(|summary| &summary.text)
     }
 }
 

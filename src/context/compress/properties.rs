@@ -98,8 +98,8 @@ fn turn(
     answer: Message,
     ratio: f64,
 ) -> Result<(), TestCaseError> {
-    let measured = session.memory.calibration != budget::Calibration::default();
-    let summary = session.memory.summary.clone();
+    let measured = session.conversation.calibration != budget::Calibration::default();
+    let summary = session.conversation.summary.clone();
     let pending = tool_groups::clean(session.records.as_slice()).pending;
     let answers = new.iter().all(|message| message.role() == Role::Tool);
     let answered = pending
@@ -115,7 +115,7 @@ fn turn(
     prop_assert_eq!((seen.folded_twice, seen.gaps), (0, 0));
     if seen.last_folds == 0 {
         prop_assert_eq!(
-            &session.memory.summary,
+            &session.conversation.summary,
             &summary,
             "kept until the next compression"
         );
@@ -124,7 +124,7 @@ fn turn(
     // or where they are not above the estimate.
     let head = session.fixed.weight()
         + session
-            .memory
+            .conversation
             .summary
             .as_ref()
             .map_or(0, |s| u64::from(budget::weigh_text(&s.text)) + 4);
@@ -210,9 +210,9 @@ proptest! {
             new_tokens: 20,
             new_count: 1,
             answers_pending: pending,
-            compressor_tokens: 0,
+            compressor: super::Overhead::default(),
         };
-        let plan = || super::Planner::new(&input, &super::Memory::default()).unwrap();
+        let plan = || super::Planner::new(&input, &super::Conversation::default()).unwrap();
         prop_assert_eq!(plan().step(), plan().step());
     }
 }

@@ -34,7 +34,7 @@ fn input<'a>(history: &'a [Message], fixed: &'a Fixed, window: u64) -> Input<'a,
         new_tokens: 10,
         new_count: 1,
         answers_pending: false,
-        compressor_tokens: 0,
+        compressor: super::Overhead::default(),
     }
 }
 
@@ -55,7 +55,7 @@ fn fold_of(planner: &Planner) -> Vec<Part> {
 #[test]
 fn a_prompt_below_four_fifths_of_the_window_is_sent_whole() {
     let (history, fixed) = (talk(70, 10), Fixed::default());
-    let planner = Planner::new(&input(&history, &fixed, 1_000), &Memory::default()).unwrap();
+    let planner = Planner::new(&input(&history, &fixed, 1_000), &Conversation::default()).unwrap();
     assert_eq!(prompt_of(&planner), [Part::Records(0..70), Part::New]);
     assert_eq!(planner.new_summary(), None);
 }
@@ -63,25 +63,29 @@ fn a_prompt_below_four_fifths_of_the_window_is_sent_whole() {
 #[test]
 fn at_four_fifths_the_oldest_leave_and_two_fifths_remain() {
     let (history, fixed) = (talk(790, 10), Fixed::main(Some(&Text::from("P")), None));
-    let mut planner = Planner::new(&input(&history, &fixed, 10_000), &Memory::default()).unwrap();
+    let mut planner =
+        Planner::new(&input(&history, &fixed, 10_000), &Conversation::default()).unwrap();
     assert!(matches!(planner.step(), Step::Prompt(_)));
     let history = talk(800, 10);
-    planner = Planner::new(&input(&history, &fixed, 10_000), &Memory::default()).unwrap();
-    // 4 000 less prompt, input and the summary to come: 348 messages remain.
+    planner = Planner::new(&input(&history, &fixed, 10_000), &Conversation::default()).unwrap();
+    // 3 600 less prompt, input and the summary to come: 308 messages remain.
     let [Part::Records(leaving)] = &fold_of(&planner)[..] else {
         panic!()
     };
-    assert_eq!(leaving, &(0..452));
+    assert_eq!(leaving, &(0..492));
     planner.finish(Text::from("S")).unwrap();
     let expected = [
         Part::System(Text::from("P")),
         Part::System(Text::from("S")),
-        Part::Records(452..800),
+        Part::Records(492..800),
         Part::New,
     ];
     assert_eq!(prompt_of(&planner), expected);
-    assert_eq!(planner.new_summary().unwrap().compressed_count, 452);
-    assert_eq!(planner.memory().summary.as_ref(), planner.new_summary());
+    assert_eq!(planner.new_summary().unwrap().compressed_count, 492);
+    assert_eq!(
+        planner.conversation().summary.as_ref(),
+        planner.new_summary()
+    );
 }
 
 #[test]
@@ -91,36 +95,36 @@ fn the_next_compression_takes_the_summary_and_what_now_leaves() {
         text: Text::from("S1"),
         compressed_count: 450,
     };
-    let memory = Memory {
+    let conversation = Conversation {
         summary: Some(summary),
-        ..Memory::default()
+        ..Conversation::default()
     };
-    let planner = Planner::new(&input(&history, &fixed, 10_000), &memory).unwrap();
+    let planner = Planner::new(&input(&history, &fixed, 10_000), &conversation).unwrap();
     let parts = fold_of(&planner);
     assert_eq!(parts.first(), Some(&Part::System(Text::from("S1"))));
     let Some(Part::Records(leaving)) = parts.get(1) else {
         panic!()
     };
     assert_eq!((leaving.start, parts.len()), (450, 2));
-    assert!((890..=910).contains(&leaving.end), "{leaving:?}");
+    assert!((930..=950).contains(&leaving.end), "{leaving:?}");
 }
 
 #[test]
 fn a_loaded_tail_is_planned_like_the_whole() {
     let (history, fixed) = (talk(1_300, 10), Fixed::default());
-    let memory = Memory {
+    let conversation = Conversation {
         summary: Some(Summary {
             text: Text::from("S1"),
             compressed_count: 450,
         }),
-        ..Memory::default()
+        ..Conversation::default()
     };
-    let mut whole = Planner::new(&input(&history, &fixed, 10_000), &memory).unwrap();
+    let mut whole = Planner::new(&input(&history, &fixed, 10_000), &conversation).unwrap();
     let tail = Input {
         base: 450,
         ..input(&history[450..], &fixed, 10_000)
     };
-    let mut tail = Planner::new(&tail, &memory).unwrap();
+    let mut tail = Planner::new(&tail, &conversation).unwrap();
     for planner in [&mut whole, &mut tail] {
         planner.finish(Text::from("S2")).unwrap();
     }
@@ -134,7 +138,7 @@ fn a_tail_without_its_summary_is_refused() {
         base: 450,
         ..input(&history, &fixed, 10_000)
     };
-    let problem = Planner::new(&tail, &Memory::default()).unwrap_err();
+    let problem = Planner::new(&tail, &Conversation::default()).unwrap_err();
     assert!(matches!(problem, Error::Internal(_)));
 }
 
@@ -148,22 +152,23 @@ fn a_summary_that_does_not_meet_the_history_is_dropped() {
     ]);
     let fixed = Fixed::default();
     for (count, kept) in [(4, true), (5, false), (6, true), (7, true), (8, false)] {
-        let memory = Memory {
+        let conversation = Conversation {
             summary: Some(Summary {
                 text: Text::from("S"),
                 compressed_count: count,
             }),
-            ..Memory::default()
+            ..Conversation::default()
         };
-        let planner = Planner::new(&input(&history, &fixed, 10_000), &memory).unwrap();
-        assert_eq!(planner.memory().summary.is_some(), kept, "{count}");
+        let planner = Planner::new(&input(&history, &fixed, 10_000), &conversation).unwrap();
+        assert_eq!(planner.conversation().summary.is_some(), kept, "{count}");
     }
 }
 
 #[test]
 fn a_blank_summary_changes_nothing() {
     let (history, fixed) = (talk(800, 10), Fixed::default());
-    let mut planner = Planner::new(&input(&history, &fixed, 10_000), &Memory::default()).unwrap();
+    let mut planner =
+        Planner::new(&input(&history, &fixed, 10_000), &Conversation::default()).unwrap();
     let before = fold_of(&planner);
     for blank in ["", " \n"] {
         let problem = planner.finish(Text::from(blank)).unwrap_err();
@@ -194,7 +199,8 @@ fn what_is_too_large_for_a_step_goes_alone_and_whole() {
     history.push(large);
     history.extend(talk(10, 100));
     let fixed = Fixed::default();
-    let mut planner = Planner::new(&input(&history, &fixed, 8_000), &Memory::default()).unwrap();
+    let mut planner =
+        Planner::new(&input(&history, &fixed, 8_000), &Conversation::default()).unwrap();
     assert_eq!(fold_of(&planner), [Part::Records(0..10)]);
     planner.finish(Text::from("S1")).unwrap();
     let summary = Part::System(Text::from("S1"));
@@ -211,7 +217,8 @@ fn what_is_too_large_for_a_step_goes_alone_and_whole() {
 #[test]
 fn a_tiny_window_compresses_in_one_call() {
     let (history, fixed) = (talk(60, 10), Fixed::default());
-    let mut planner = Planner::new(&input(&history, &fixed, 100), &Memory::default()).unwrap();
+    let mut planner =
+        Planner::new(&input(&history, &fixed, 100), &Conversation::default()).unwrap();
     let [Part::Records(leaving)] = &fold_of(&planner)[..] else {
         panic!()
     };
@@ -232,7 +239,7 @@ fn what_does_not_fit_by_itself_is_sent_without_history() {
         new_tokens: 50_000,
         ..input(&history, &fixed, 8_000)
     };
-    let mut planner = Planner::new(&huge, &Memory::default()).unwrap();
+    let mut planner = Planner::new(&huge, &Conversation::default()).unwrap();
     assert_eq!(fold_of(&planner), [Part::Records(0..60)]);
     planner.finish(Text::from("S")).unwrap();
     assert_eq!(
@@ -245,7 +252,7 @@ fn what_does_not_fit_by_itself_is_sent_without_history() {
 fn an_empty_history_is_never_compressed() {
     let fixed = Fixed::main(Some(&Text::from("rule ".repeat(10_000))), None);
     for window in [0, 1, 8_000] {
-        let planner = Planner::new(&input(&[], &fixed, window), &Memory::default()).unwrap();
+        let planner = Planner::new(&input(&[], &fixed, window), &Conversation::default()).unwrap();
         assert_eq!(prompt_of(&planner).len(), 2);
     }
 }
@@ -275,7 +282,7 @@ fn calls_being_answered_are_new_input_and_never_summarised() {
         answers_pending: true,
         ..input(&history, &fixed, 8_000)
     };
-    let mut planner = Planner::new(&results, &Memory::default()).unwrap();
+    let mut planner = Planner::new(&results, &Conversation::default()).unwrap();
     assert_eq!(fold_of(&planner), [Part::Records(0..10)]);
     planner.finish(Text::from("S")).unwrap();
     let shown = [
@@ -285,7 +292,7 @@ fn calls_being_answered_are_new_input_and_never_summarised() {
     ];
     assert_eq!(prompt_of(&planner), shown);
     // The same group in a plain turn is incomplete, and no part of the prompt.
-    let planner = Planner::new(&input(&history, &fixed, 8_000), &Memory::default()).unwrap();
+    let planner = Planner::new(&input(&history, &fixed, 8_000), &Conversation::default()).unwrap();
     assert_eq!(prompt_of(&planner), [Part::Records(0..10), Part::New]);
 }
 
@@ -327,12 +334,16 @@ fn the_providers_count_moves_the_threshold_both_ways() {
 fn an_incredible_count_is_not_believed() {
     let fixed = Fixed::default();
     let history = talk(60, 100);
-    let planner = Planner::new(&input(&history, &fixed, 8_000), &Memory::default()).unwrap();
+    let planner = Planner::new(&input(&history, &fixed, 8_000), &Conversation::default()).unwrap();
     for count in [0.0, -5.0, f64::NAN, f64::INFINITY, 1_500.0, 1e9] {
-        assert_eq!(planner.observe(Some(count)), Memory::default(), "{count}");
+        assert_eq!(
+            planner.observe(Some(count)),
+            Conversation::default(),
+            "{count}"
+        );
     }
-    assert_ne!(planner.observe(Some(1_600.0)), Memory::default());
-    assert_eq!(planner.observe(None), Memory::default());
+    assert_ne!(planner.observe(Some(1_600.0)), Conversation::default());
+    assert_eq!(planner.observe(None), Conversation::default());
 }
 
 #[test]
@@ -340,10 +351,10 @@ fn counts_of_another_adapter_do_not_count() {
     let fixed = Fixed::default();
     let history = talk(60, 100);
     let first = input(&history, &fixed, 8_000);
-    let planner = Planner::new(&first, &Memory::default()).unwrap();
-    let memory = planner.observe(Some(12_000.0));
+    let planner = Planner::new(&first, &Conversation::default()).unwrap();
+    let conversation = planner.observe(Some(12_000.0));
     assert!(matches!(
-        Planner::new(&first, &memory).unwrap().step(),
+        Planner::new(&first, &conversation).unwrap().step(),
         Step::Fold(_)
     ));
     let other = Input {
@@ -351,7 +362,7 @@ fn counts_of_another_adapter_do_not_count() {
         ..first
     };
     assert!(matches!(
-        Planner::new(&other, &memory).unwrap().step(),
+        Planner::new(&other, &conversation).unwrap().step(),
         Step::Prompt(_)
     ));
 }
@@ -404,13 +415,13 @@ fn contents_are_asked_for_only_when_lengths_alone_do_not_settle_it() {
             new_tokens: 10,
             new_count: 1,
             answers_pending: false,
-            compressor_tokens: 0,
+            compressor: super::Overhead::default(),
         };
-        Planner::new(&input, &Memory::default()).unwrap()
+        Planner::new(&input, &Conversation::default()).unwrap()
     };
     let far_below = plan(20_000);
     assert!(matches!(far_below.step(), Step::Prompt(_)));
-    assert_eq!(far_below.observe(Some(2_000.0)), Memory::default());
+    assert_eq!(far_below.observe(Some(2_000.0)), Conversation::default());
     assert_eq!(plan(4_000).step(), Step::Weigh);
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc::Sender};
 use async_trait::async_trait;
 use rusqlite::Connection;
 
-use super::{ask, fault, impl_store, queries, worker::Job, writes};
+use super::{ask, fault, impl_store, jobs::Job, queries, writes};
 use crate::{
     error::{Error, Result, StorageCode},
     message::Message,
