@@ -53,7 +53,7 @@ export declare class Bridge {
   /** Answers the questions whose answer is JSON. */
   answer(question: number, json: FromJs): Said
   /** Answers [`Ask::Load`]. */
-  answerLoad(question: number, systemPrompt: FromJs | undefined | null, slot: FromJs | undefined | null, columns: Uint32Array, links: FromJs | undefined | null, cache: FromJs | undefined | null, intact: number, keepsCache: boolean): Said
+  answerLoad(question: number, systemPrompt: FromJs | undefined | null, slot: FromJs | undefined | null, columns: Uint32Array, links: FromJs | undefined | null, cache: FromJs | undefined | null, number: number, intact: number, keepsCache: boolean): Said
   /** Answers [`Ask::Contents`]. What is made of many contents is made on another thread. */
   answerContents(question: number, contents: unknown[]): void
   /** Any operation on a session but a turn. `arguments` is a JSON array; `made` takes the session that it makes. */
@@ -74,6 +74,8 @@ export declare class SessionHandle {
   constructor()
   /** `SessionMeta` as JSON. */
   meta(): string
+  /** The number of the last read of a JavaScript storage that reached a turn of this handle; 0 where none did. */
+  lastRead(): number
   /** Changes whenever `meta` does. */
   version(): number
   archived(): boolean

@@ -4,6 +4,7 @@
 const native = require('./native.cjs')
 const { Operation } = require('./operation.cjs')
 const { Ask } = require('./dispatch.cjs')
+const { ShownRecords } = require('./shown-records.cjs')
 const { directHandle, storageHandle } = require('./native-storage.cjs')
 const { applyForNative, readForNative } = require('./storage-calls.cjs')
 
@@ -20,12 +21,14 @@ const { applyForNative, readForNative } = require('./storage-calls.cjs')
 /** What is behind the methods of a session: the native handle, and what only JavaScript can hold. */
 class SessionCore {
   handle = new native.SessionHandle()
+  shown = new ShownRecords()
   /**
-   * What the last turn read of a JavaScript storage.
+   * What was read of a JavaScript storage: last for a turn, and since then for one that was cancelled meanwhile.
    *
-   * @type {import('./records.cjs').SeenRecords | undefined}
+   * @type {import('./records.cjs').SeenRecords[]}
    */
-  seen
+  reads = []
+  readCount = 0
   /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
 
@@ -59,7 +62,7 @@ class SessionCore {
   }
 
   /**
-   * Runs an operation of `invoke` in `src/binding/native_session.rs`.
+   * Runs an operation of `invoke` in `src/binding/invoke.rs`.
    *
    * @param {string} name
    * @param {unknown[]} args

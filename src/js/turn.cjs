@@ -1,6 +1,7 @@
 // @ts-check
 'use strict'
 
+const { describe } = require('./check.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { Operation } = require('./operation.cjs')
 const { callComplete, callStream } = require('./model-calls.cjs')
@@ -56,7 +57,7 @@ class TurnOperation extends Operation {
   #core
   #signal
   #pieces
-  /** @type {import('./records.cjs').LoadedRecords} */ #loaded = { records: [], columns: new Uint32Array(), texts: [] }
+  /** @type {import('./records.cjs').LoadedRecords} */ #loaded = { number: 0, records: [], columns: new Uint32Array(), texts: [] }
   #moment
 
   /**
@@ -96,9 +97,8 @@ class TurnOperation extends Operation {
         this.#moment = momentOf(this.#core)
         return bridge.answerState(question, ...nativeMoment(this.#moment))
       case Ask.Load: {
-        const { loaded, answer } = await loadTurn(storage, this.#core.id, payload, this.#core.seen)
+        const { loaded, answer } = await loadTurn(this.#core, payload)
         this.#loaded = loaded
-        this.#core.seen = { columns: loaded.columns, texts: loaded.texts }
         return bridge.answerLoad(question, ...answer)
       }
       case Ask.Contents: {
@@ -112,18 +112,19 @@ class TurnOperation extends Operation {
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
         const { compressFn } = this.#moment
-        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#loaded), { signal: this.#signal })
-        return bridge.answer(question, JSON.stringify(summary) ?? 'undefined')
+        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#loaded.records), { signal: this.#signal })
+        if (typeof summary !== 'string') throw new TypeError(`compressFn must return a non-empty string, got ${describe(summary)}`)
+        return bridge.answer(question, JSON.stringify(summary))
       }
       default:
         return super.answer(bridge, question, ask, payload)
     }
   }
 
-  /** @param {{ parts: any[], stream: boolean, tools: boolean }} request */
-  async #generate({ parts, stream, tools }) {
+  /** @param {{ shown?: import('./shown-records.cjs').Change, parts: any[], stream: boolean, tools: boolean }} request */
+  async #generate({ shown, parts, stream, tools }) {
     const { llm, specs } = this.#moment
-    const messages = resolvePrompt(parts, this.#loaded)
+    const messages = resolvePrompt(parts, shown === undefined ? this.#loaded.records : this.#core.shown.apply(shown))
     const options = { tools: tools ? specs : undefined, signal: this.#signal }
     const onText = (/** @type {string} */ delta) => {
       if (!this.ended) this.#pieces?.push(delta)

@@ -110,6 +110,15 @@ impl Connection {
         self.broken.load(Ordering::Relaxed)
     }
 
+    /// A connection that is dropped before `settled` is closed.
+    pub(super) fn unsettled(&self) {
+        self.broken.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn settled(&self) {
+        self.broken.store(false, Ordering::Relaxed);
+    }
+
     fn failure(&self, error: Driver) -> Failure {
         if fault::is_cancelled(&error) {
             Failure::Other(fault::too_slow(self.statement_timeout))
@@ -154,7 +163,7 @@ impl Connection {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.failure(error)),
             Err(_) => {
-                self.broken.store(true, Ordering::Relaxed);
+                self.unsettled();
                 Err(Failure::Other(fault::too_slow(self.statement_timeout)))
             }
         }

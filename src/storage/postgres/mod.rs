@@ -100,16 +100,22 @@ impl PostgresStorage {
     }
 
     async fn read<T>(&self, read: Read<T>) -> Result<T> {
-        let ask = async || {
-            let connection = self.connection().await?;
-            connection.run(read.ask(connection.client()?)).await
-        };
-        let answer = match ask().await {
-            // A connection of the pool that the server has closed meanwhile; a read may be asked twice.
-            Err(error) if fault::is_lost(&error) => ask().await,
-            answer => answer,
-        };
+        let connection = self.connection().await?;
+        let mut answer = connection.run(read.ask(connection.client()?)).await;
+        // The server has closed this connection of the pool meanwhile. A read may be asked twice.
+        if answer.as_ref().is_err_and(fault::is_lost) {
+            drop(connection);
+            let another = self.connection().await?;
+            answer = another.run(read.ask(another.client()?)).await;
+        }
         read.decode(answer?)
+    }
+
+    async fn begin_once(&self) -> Result<PostgresTransaction> {
+        let connection = self.connection().await?;
+        let deadline = Deadline::after(self.shared.options.transaction_timeout);
+        let (queries, closed) = (self.queries().clone(), self.shared.closed.clone());
+        PostgresTransaction::open(connection, queries, deadline, closed).await
     }
 
     async fn write(&self, writes: Vec<Write>) -> Result<()> {
@@ -222,10 +228,11 @@ impl Storage for PostgresStorage {
     }
 
     async fn begin(&self) -> Result<Box<dyn Transaction>> {
-        let connection = self.connection().await?;
-        let deadline = Deadline::after(self.shared.options.transaction_timeout);
-        let (queries, closed) = (self.queries().clone(), self.shared.closed.clone());
-        let transaction = PostgresTransaction::open(connection, queries, deadline, closed).await?;
+        let transaction = match self.begin_once().await {
+            // As for a read: nothing was done yet.
+            Err(error) if fault::is_lost(&error) => self.begin_once().await?,
+            begun => begun?,
+        };
         Ok(Box::new(transaction))
     }
 
