@@ -89,7 +89,7 @@ class SessionCore {
 class StorageOperation extends Operation {
   #storage
   #fn
-  /** What the storage keeps as the session's metadata, with the properties that only it knows. */
+  /** What the storage keeps as the metadata of the session, with the properties that only it knows. @type {any} */
   #meta
 
   /**
