@@ -24,15 +24,13 @@ export function measuredPath(/** @type {string[]} */ positionals) {
 }
 
 /**
- * CPU time of the main thread in milliseconds: of the scheduler's own accounting, which no other process disturbs.
- * NaN where there is none (outside of Linux, before Node.js 24).
+ * CPU time of the main thread in milliseconds, as the scheduler accounts for it, in nanoseconds and by thread. NaN outside of Linux.
  */
 export function mainThreadMs() {
   try {
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
   } catch {
-    const usage = process.threadCpuUsage?.()
-    return usage === undefined ? NaN : (usage.user + usage.system) / 1000
+    return NaN
   }
 }
 

@@ -51,7 +51,6 @@ function anthropic(response, /** @type {boolean} */ streaming, /** @type {number
     return
   }
   response.setHeader('content-type', 'text/event-stream')
-  const event = (/** @type {{ type: string, [key: string]: unknown }} */ data) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
   response.write(event({ type: 'message_start', message: { ...message, content: [], stop_reason: null, usage: { input_tokens: promptTokens, output_tokens: 1 } } }))
   response.write(event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }))
   const piece = event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: PIECE } })
@@ -59,6 +58,11 @@ function anthropic(response, /** @type {boolean} */ streaming, /** @type {number
   response.write(event({ type: 'content_block_stop', index: 0 }))
   response.write(event({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 100 } }))
   response.end(event({ type: 'message_stop' }))
+}
+
+/** @param {{ type: string, [key: string]: unknown }} data */
+function event(data) {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
 }
 
 function serve() {
