@@ -15,7 +15,6 @@ import {
   type MainStorage,
   type Message,
   type Session,
-  type ToolDefinition,
 } from '@stello-ai/session'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deferred, recording } from './support/adapters.js'
@@ -140,10 +139,9 @@ describe.each(every)('compression on $name', ({ make }) => {
     it('and gives the compressor its own summary first, then what leaves now, each message once', async () => {
       const { session, inputs, llm } = await start(make())
       for (let turn = 0; turn < 40; turn++) await session.send(paragraph(`u${turn}`))
-      for (const [call, [first, ...rest]] of inputs.entries()) {
-        if (call > 0) expect(first).toEqual({ role: 'system', content: `SUMMARY ${call}` })
-        expect(rest.every(({ role }) => role !== 'system')).toBe(true)
-      }
+      const given = inputs.map((input) => input.filter(({ role }) => role === 'system'))
+      expect(given).toEqual(inputs.map((_, call) => (call === 0 ? [] : [{ role: 'system', content: `SUMMARY ${call}` }])))
+      expect(inputs.slice(1).every(([first]) => first.role === 'system')).toBe(true)
       const handed = inputs.flat().filter(({ role }) => role !== 'system')
       expect(handed).toEqual((await session.messages()).slice(0, handed.length))
       const last = llm.prompts.at(-1) ?? []
@@ -196,10 +194,9 @@ describe.each(every)('compression on $name', ({ make }) => {
       expect(inputs.length).toBeGreaterThan(3)
       for (const messages of [...llm.prompts, ...inputs]) {
         expect(promptTokens(messages)).toBeLessThanOrEqual(8_000)
-        for (const [index, { role, toolCalls, toolCallId }] of messages.entries()) {
-          if (role === 'assistant' && toolCalls !== undefined) expect(messages[index + 1]?.toolCallId).toBe(toolCalls[0].id)
-          if (role === 'tool') expect(messages[index - 1]?.toolCalls?.[0].id).toBe(toolCallId)
-        }
+        const called = messages.flatMap(({ toolCalls }, index) => (toolCalls ?? []).map(({ id }) => [index + 1, id]))
+        const answered = messages.flatMap(({ toolCallId }, index) => (toolCallId === undefined ? [] : [[index, toolCallId]]))
+        expect(answered).toEqual(called)
       }
       for (const prompt of llm.prompts.slice(1)) expect(prompt.at(-1)?.role).toBe('tool')
       expect(handed()).toEqual((await session.messages()).slice(0, handed().length))
@@ -259,7 +256,7 @@ describe.each(every)('compression on $name', ({ make }) => {
     })
 
     it('counting tool definitions', async () => {
-      const tools: ToolDefinition[] = [{ name: 'f', description: paragraph('d', 40), inputSchema: { type: 'object' } }]
+      const tools = [{ name: 'f', description: paragraph('d', 40), inputSchema: { type: 'object' } }]
       const { session, inputs } = await start(make(), {}, pairs(4))
       session.setTools(tools)
       await session.send('now')
@@ -450,7 +447,7 @@ describe.each(every)('compression on $name', ({ make }) => {
     it('of the built-in compressor, and the next turn goes on', async () => {
       const begun = deferred()
       let hanging = true
-      const llm = recording((messages) => {
+      const llm = recording(() => {
         if (!hanging) return { content: 'S' }
         begun.resolve()
         return new Promise<never>(() => {})
@@ -687,6 +684,10 @@ describe('a SQLite file', () => {
 })
 
 describe('a JavaScript storage', () => {
+  const fail = (): never => {
+    throw new Error('no')
+  }
+
   it('whose record was edited, to the same length, has its summary made anew', async () => {
     for (const storage of [new MapStorage(), new CachingMapStorage()]) {
       const { session, id, inputs } = await start(storage, {}, pairs(9))
@@ -735,12 +736,12 @@ describe('a JavaScript storage', () => {
   })
 
   it.each([
-    ['rejects', { getCompressionCache: () => Promise.reject(new Error('no')), putCompressionCache: () => Promise.reject(new Error('no')) }],
-    ['throws', { getCompressionCache: () => { throw new Error('no') }, putCompressionCache: () => { throw new Error('no') } }],
+    ['rejects', { getCompressionCache: async (): Promise<null> => fail(), putCompressionCache: async (): Promise<void> => fail() }],
+    ['throws', { getCompressionCache: fail, putCompressionCache: fail }],
     ['answers nonsense', { getCompressionCache: async () => ({ summary: 7, compressedCount: 'x' }), putCompressionCache: async () => 'x' }],
-    ['answers a text', { getCompressionCache: async () => 'cache', putCompressionCache: () => undefined }],
+    ['answers a text', { getCompressionCache: async () => 'cache', putCompressionCache: fail }],
     ['answers what JSON cannot hold', { getCompressionCache: async () => ({ summary: 's', compressedCount: 1n }), putCompressionCache: async () => {} }],
-    ['answers a function', { getCompressionCache: async () => () => {}, putCompressionCache: async () => {} }],
+    ['answers a function', { getCompressionCache: async (): Promise<unknown> => fail, putCompressionCache: async () => {} }],
     ['answers a negative count', { getCompressionCache: async () => ({ summary: 's', compressedCount: -1, fingerprint: '' }), putCompressionCache: async () => {} }],
     ['has one method only', { getCompressionCache: async () => null }],
   ])('with a cache that %s does not fail a turn', async (_name, methods) => {

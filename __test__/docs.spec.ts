@@ -83,6 +83,11 @@ it.each(paths)('the links of %s lead somewhere', (path) => {
   expect(links.filter((link) => !leadsSomewhere(path, link))).toEqual([])
 })
 
+it.each(paths)('the files that %s names are there', (path) => {
+  const files = page(path).spans.filter((span) => /^(src|scripts|examples|docs|__test__|tests|bench)\/[\w./-]+$/.test(span) && !span.includes('NAME'))
+  expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([])
+})
+
 function leadsSomewhere(from: string, link: string) {
   const [file = '', anchor] = link.split('#')
   const target = file === '' ? from : join(dirname(from), file).replaceAll('\\', '/')

@@ -49,6 +49,7 @@ function base64(n) {
  * @typedef {import('@stello-ai/session').Message} Message
  *
  * @typedef {object} Conversation
+ * @property {import('@stello-ai/session').SessionStorage} storage
  * @property {number} turns
  * @property {number} windowTokens
  * @property {keyof typeof languages} language
@@ -73,16 +74,16 @@ function base64(n) {
 /**
  * Holds a conversation.
  *
- * @param {Pick<typeof import('@stello-ai/session'), 'createSession' | 'InMemoryStorageAdapter'>} lib
+ * @param {typeof import('@stello-ai/session').createSession} createSession
  * @param {Conversation} conversation
  * @returns {Promise<Figures>}
  */
-export async function converse(lib, { turns, windowTokens, language, usage, count, scale = 1 }) {
+export async function converse(createSession, { storage, turns, windowTokens, language, usage, count, scale = 1 }) {
   const meter = new Meter(windowTokens, count)
   const say = (/** @type {string} */ who, /** @type {number} */ turn) => `[${who}${turn}] ${languages[language](turn, scale)}`
   let turn = 0
-  const session = await lib.createSession({
-    storage: new lib.InMemoryStorageAdapter(),
+  const session = await createSession({
+    storage,
     label: 'long',
     systemPrompt: 'You are a careful assistant.',
     llm: {

@@ -3,9 +3,9 @@
 //
 // Prints a Markdown table. Every conversation is held with a model that reports its token counts, and with one that does not.
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { InMemoryStorageAdapter, createSession } from '../src/js/index.mjs'
 import { converse, languages } from './conversation.mjs'
 
-const lib = await import('../src/js/index.mjs')
 const count = (/** @type {string} */ text) => encode(text).length
 
 const sizes = [
@@ -22,7 +22,7 @@ console.log(row(columns.map((_, column) => (column === 2 || column === 3 ? '---'
 for (const size of measured) {
   for (const language of /** @type {Array<keyof typeof languages>} */ (Object.keys(languages))) {
     for (const usage of [true, false]) {
-      const figures = await converse(lib, { ...size, language, usage, count })
+      const figures = await converse(createSession, { ...size, storage: new InMemoryStorageAdapter(), language, usage, count })
       console.log(
         row([
           grouped(size.windowTokens),

@@ -32,11 +32,11 @@ export function recordingCompressor(summary: (call: number, messages: Message[])
 }
 
 /**
- * A stand-in for a provider's tokeniser: a token for each word, each two digits or signs, each wide character.
- * It counts less than the package estimates, as real ones do.
+ * A stand-in for a provider's tokeniser: a token for each word or six letters of one, three digits, two signs, two wide
+ * characters. It counts somewhat less than the package estimates, as real ones do.
  */
 export function countTokens(text: string) {
-  const tokens = text.match(/[a-zA-Z]{1,6}|\d{1,3}|[\u3040-\u9fff\uac00-\ud7af]|[^\sa-zA-Z\d\u3040-\u9fff\uac00-\ud7af]{1,2}/g)
+  const tokens = text.match(/[a-zA-Z]{1,6}|\d{1,3}|[\u3040-\u9fff\uac00-\ud7af]{1,2}|[^\sa-zA-Z\d\u3040-\u9fff\uac00-\ud7af]{1,2}/g)
   return tokens?.length ?? 0
 }
 

@@ -12,11 +12,13 @@ export interface Block {
 export interface Page {
   blocks: Block[]
   links: string[]
+  /** What stands in backticks. */
+  spans: string[]
   headings: Array<{ level: number; anchor: string }>
 }
 
 export function readPage(text: string): Page {
-  const page: Page = { blocks: [], links: [], headings: [] }
+  const page: Page = { blocks: [], links: [], spans: [], headings: [] }
   let block: Block | undefined
   let fence = ''
   for (const [index, line] of text.split('\n').entries()) {
@@ -35,6 +37,7 @@ export function readPage(text: string): Page {
     }
     const heading = /^(#+)\s+(.*)$/.exec(line)
     if (heading !== null) page.headings.push({ level: heading[1]?.length ?? 0, anchor: anchor(heading[2] ?? '') })
+    for (const match of line.matchAll(/`([^`]+)`/g)) page.spans.push(match[1] ?? '')
     const prose = line.replaceAll(/`[^`]*`/g, '')
     for (const match of prose.matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)) page.links.push(match[1] ?? match[2] ?? '')
   }

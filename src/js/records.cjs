@@ -172,23 +172,23 @@ function wrongRecord(index, field, expected, value) {
  */
 function copyRecord(record) {
   const copy = { ...record }
-  if (copy.toolCalls != null) copy.toolCalls = JSON.parse(JSON.stringify(copy.toolCalls))
+  if (record.toolCalls != null) copy.toolCalls = JSON.parse(JSON.stringify(record.toolCalls))
   return copy
 }
 
 /**
- * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of `records`, an
- * object a message as it is.
+ * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of records, copies of
+ * which `copy` makes, an object a message as it is.
  *
  * @param {any[]} parts
- * @param {any[]} records
+ * @param {(index: number) => any} copy
  */
-function resolvePrompt(parts, records) {
+function resolvePrompt(parts, copy) {
   const messages = []
   for (const part of parts) {
     if (typeof part === 'string') messages.push({ role: 'system', content: part })
     else if (!Array.isArray(part)) messages.push(part)
-    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(records[index]))
+    else for (let index = part[0]; index < part[1]; index++) messages.push(copy(index))
   }
   return messages
 }

@@ -31,6 +31,7 @@ class SessionCore {
   readCount = 0
   /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
+  /** @type {number | undefined} */ #key
 
   /**
    * @param {'standard' | 'main'} kind
@@ -61,8 +62,13 @@ class SessionCore {
     return this.meta.id
   }
 
+  /** The same number for all handles on this session of this storage object. */
+  get key() {
+    return (this.#key ??= this.handle.key())
+  }
+
   /**
-   * Runs an operation of `invoke` in `src/binding/native_session.rs`.
+   * Runs an operation of `invoke` in `src/binding/invoke.rs`.
    *
    * @param {string} name
    * @param {unknown[]} args
@@ -83,7 +89,7 @@ class SessionCore {
 class StorageOperation extends Operation {
   #storage
   #fn
-  /** What the storage keeps as the session's metadata, with the properties that only it knows. */
+  /** What the storage keeps as the metadata of the session, with the properties that only it knows. @type {any} */
   #meta
 
   /**

@@ -5,7 +5,7 @@ const { describe } = require('./check.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { Operation } = require('./operation.cjs')
 const { callComplete, callStream } = require('./model-calls.cjs')
-const { loadTurn, resolvePrompt } = require('./records.cjs')
+const { copyRecord, loadTurn, resolvePrompt } = require('./records.cjs')
 const { applyForNative } = require('./storage-calls.cjs')
 const { nativeAdapter } = require('./llm.cjs')
 const { directHandle } = require('./native-storage.cjs')
@@ -83,7 +83,7 @@ class TurnOperation extends Operation {
     const moment = nativeMoment(this.#moment)
     const begin = (/** @type {import('./native.cjs').Bridge} */ bridge, /** @type {number} */ number) =>
       bridge.turn(number, handle, input, toolResults, streaming, ...moment)
-    return this.start(begin, { signal: this.#signal, turnOf: handle.key() })
+    return this.start(begin, { signal: this.#signal, turnOf: this.#core.key })
   }
 
   /**
@@ -112,7 +112,7 @@ class TurnOperation extends Operation {
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
         const { compressFn } = this.#moment
-        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#loaded.records), { signal: this.#signal })
+        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#copyLoaded), { signal: this.#signal })
         if (typeof summary !== 'string') throw new TypeError(`compressFn must return a non-empty string, got ${describe(summary)}`)
         return bridge.answer(question, JSON.stringify(summary))
       }
@@ -121,10 +121,13 @@ class TurnOperation extends Operation {
     }
   }
 
+  /** @param {number} index */
+  #copyLoaded = (index) => copyRecord(this.#loaded.records[index])
+
   /** @param {{ shown?: import('./shown-records.cjs').Change, parts: any[], stream: boolean, tools: boolean }} request */
   async #generate({ shown, parts, stream, tools }) {
     const { llm, specs } = this.#moment
-    const messages = resolvePrompt(parts, shown === undefined ? this.#loaded.records : this.#core.shown.apply(shown))
+    const messages = resolvePrompt(parts, shown === undefined ? this.#copyLoaded : this.#core.shown.apply(shown))
     const options = { tools: tools ? specs : undefined, signal: this.#signal }
     const onText = (/** @type {string} */ delta) => {
       if (!this.ended) this.#pieces?.push(delta)

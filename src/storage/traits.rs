@@ -8,6 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use super::limit::Deadline;
 use crate::{
     error::Result,
     message::{Message, Role},
@@ -168,6 +169,8 @@ pub trait Storage: Store {
 /// An open transaction: it reads its own writes, others see them after `commit`.
 #[async_trait]
 pub trait Transaction: Store {
+    /// When it is rolled back if it is still open.
+    fn deadline(&self) -> Deadline;
     async fn commit(self: Box<Self>) -> Result<()>;
     async fn rollback(self: Box<Self>) -> Result<()>;
 }

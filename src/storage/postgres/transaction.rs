@@ -36,6 +36,7 @@ enum Slot {
 pub(super) struct PostgresTransaction {
     queries: Queries,
     slot: Arc<Mutex<Slot>>,
+    deadline: Deadline,
     closed: CancellationToken,
     watch: JoinHandle<()>,
 }
@@ -53,6 +54,7 @@ impl PostgresTransaction {
         let transaction = Self {
             queries,
             slot,
+            deadline,
             closed,
             watch,
         };
@@ -138,6 +140,10 @@ impl_store!(PostgresTransaction);
 
 #[async_trait]
 impl Transaction for PostgresTransaction {
+    fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
     async fn commit(self: Box<Self>) -> Result<()> {
         // A `COMMIT` alone would turn a failed transaction into a silent rollback.
         self.execute("SELECT 1; COMMIT").await?;

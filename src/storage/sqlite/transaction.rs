@@ -70,6 +70,10 @@ impl_store!(SqliteTransaction);
 
 #[async_trait]
 impl Transaction for SqliteTransaction {
+    fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
     async fn commit(self: Box<Self>) -> Result<()> {
         let end = ask(&self.jobs, |reply| Job::End {
             number: self.number,
