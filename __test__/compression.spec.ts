@@ -735,13 +735,13 @@ describe('a JavaScript storage', () => {
     expect(inputs[1][0].content).toContain('COMMITTEE')
   })
 
-  it.each([
-    ['rejects', { getCompressionCache: async (): Promise<null> => fail(), putCompressionCache: async (): Promise<void> => fail() }],
+  it.each<[string, Record<string, () => unknown>]>([
+    ['rejects', { getCompressionCache: async () => fail(), putCompressionCache: async () => fail() }],
     ['throws', { getCompressionCache: fail, putCompressionCache: fail }],
     ['answers nonsense', { getCompressionCache: async () => ({ summary: 7, compressedCount: 'x' }), putCompressionCache: async () => 'x' }],
     ['answers a text', { getCompressionCache: async () => 'cache', putCompressionCache: fail }],
     ['answers what JSON cannot hold', { getCompressionCache: async () => ({ summary: 's', compressedCount: 1n }), putCompressionCache: async () => {} }],
-    ['answers a function', { getCompressionCache: async (): Promise<unknown> => fail, putCompressionCache: async () => {} }],
+    ['answers a function', { getCompressionCache: async () => fail, putCompressionCache: async () => {} }],
     ['answers a negative count', { getCompressionCache: async () => ({ summary: 's', compressedCount: -1, fingerprint: '' }), putCompressionCache: async () => {} }],
     ['has one method only', { getCompressionCache: async () => null }],
   ])('with a cache that %s does not fail a turn', async (_name, methods) => {
