@@ -1,8 +1,8 @@
-// The applications under types/ compile unchanged against the package as an application sees it: in a folder of its own,
+// The applications under types/ and the examples compile unchanged against the package as an application sees it: in a folder of its own,
 // with its own zod or none, under both module resolutions, as ES module and as CommonJS, declarations checked.
-import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -21,6 +21,9 @@ const bundler = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResol
 const node16 = { module: ts.ModuleKind.Node16, moduleResolution: ts.ModuleResolutionKind.Node16 }
 const strictest = { exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noPropertyAccessFromIndexSignature: false }
 
+const applications = ['__test__/types/documented.ts', '__test__/types/orchestrated.ts', 'examples/first-generation.ts']
+const applicationsWithZod = ['__test__/types/tools.ts', 'examples/second-generation.ts']
+
 describe.each([
   ['zod 4', 'zod'],
   ['zod 3', 'zod3'],
@@ -38,7 +41,7 @@ describe.each([
     await mkdir(join(modules, '@types'), { recursive: true })
     await Promise.all([
       ...['package.json', 'index.d.ts', 'index.d.mts'].map((file) => cp(join(root, file), join(self, file))),
-      ...['documented.ts', 'orchestrated.ts', ...(zod === undefined ? [] : ['tools.ts'])].map((file) => cp(join(root, '__test__', 'types', file), join(app, file))),
+      ...[...applications, ...(zod === undefined ? [] : applicationsWithZod)].map((file) => cp(join(root, file), join(app, basename(file)))),
       symlink(join(root, 'node_modules', '@types', 'node'), join(modules, '@types', 'node'), 'junction'),
       ...(zod === undefined ? [] : [symlink(join(root, 'node_modules', zod), join(modules, 'zod'), 'junction')]),
       writeFile(join(app, 'package.json'), JSON.stringify(manifest)),
@@ -71,3 +74,12 @@ function compile(app: string, options: ts.CompilerOptions): string[] {
     return place + ts.flattenDiagnosticMessageText(messageText, '\n')
   })
 }
+
+describe('the declarations', () => {
+  it('export no type that the type tests do not hold', async () => {
+    const [declared, tested] = await Promise.all(['index.d.ts', '__test__/types.test-d.ts'].map((file) => readFile(join(root, file), 'utf8')))
+    const names = [...(declared ?? '').matchAll(/^export (?:declare )?(?:abstract )?(?:interface|type|class|function|const) (\w+)/gm)].map(([, name]) => name)
+    expect(names.length).toBeGreaterThan(70)
+    expect(names.filter((name) => !new RegExp(`\\b(types|api)\\.${name}\\b`).test(tested ?? ''))).toEqual([])
+  })
+})

@@ -25,7 +25,7 @@ const RUST_DEPENDENCIES = {
   napi_derive: ['src/binding/', 'src/lib.rs'],
   napi_sys: ['src/binding/'],
   reqwest: ['src/llm/http/'],
-  rustls: ['src/llm/http/', 'src/storage/postgres/'],
+  rustls: ['src/llm/http/', 'src/llm/tests/', 'src/storage/postgres/'], // the tests are the server of a TLS connection
   rusqlite: ['src/storage/sqlite/'],
   rusqlite_migration: ['src/storage/sqlite/'],
   tokio_postgres: ['src/storage/postgres/'],

@@ -17,7 +17,7 @@ const stopped = new Promise((resolve) => process.once('SIGINT', resolve))
 try {
   const env = { ...cargoEnvironment(), STELLO_TEST_POSTGRES_URL: postgres.url }
   process.exitCode =
-    (await run('cargo', ['test', '--no-default-features', '--quiet'], env)) || (await run(process.execPath, [vitest, 'run', ...process.argv.slice(2)], env))
+    (await run('cargo', ['test', '--no-default-features', '--features', 'conformance', '--quiet'], env)) || (await run(process.execPath, [vitest, 'run', ...process.argv.slice(2)], env))
 } finally {
   await postgres.stop()
 }

@@ -1,32 +1,18 @@
-// Wire cases: what a provider sends, byte for byte and chunk for chunk, as data. `server.mjs` plays them.
-// A case: id, p: 'o' OpenAI Chat Completions | 'a' Anthropic Messages, op: 'stream' | 'complete', n: what it is,
-// r: [response per attempt], o: how the call is made (abortMs, timeout, maxRetries, slowMs, timed, maxTokens).
-// A response: { s: status, h: headers, parts: [string | Buffer | number (pause, ms)], end: 'fin' | 'rst' | 'hang' | 'cut',
-// enc: 'chunked' | 'length' | 'close' | 'none' }, or { hang } | { kill } | { delay }.
-export const J = JSON.stringify;
-export const d = (o, nl = '\n') => 'data: ' + (typeof o === 'string' ? o : J(o)) + nl + nl;
-export const ev = (o, nl = '\n', name = o.type) => 'event: ' + name + nl + 'data: ' + J(o) + nl + nl;
-export const ck = (delta, fin = null, extra = {}) => ({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: fin }], ...extra });
-export const T = 'Grüße 日本語 🎉🇫🇷 end';
-export const oText = (nl) => [d(ck({ role: 'assistant', content: '' }), nl), d(ck({ content: 'Grüße ' }), nl), d(ck({ content: '日本語 ' }), nl), d(ck({ content: '🎉🇫🇷 end' }), nl), d(ck({}, 'stop'), nl), d('[DONE]', nl)];
-export const bytes1 = (s) => [...Buffer.from(s)].map((b) => Buffer.from([b]));
-export const splitAt = (s, ...at) => { const b = Buffer.from(s), r = []; let p = 0; for (const a of [...at, b.length]) { r.push(b.subarray(p, a)); p = a; } return r; };
-export const S = (parts, x = {}) => ({ s: 200, h: { 'content-type': 'text/event-stream' }, enc: 'chunked', end: 'fin', parts, ...x });
-export const R = (s, body, h = {}, x = {}) => ({ s, h: { 'content-type': 'application/json', ...h }, enc: 'length', end: 'fin', parts: [typeof body === 'string' ? body : J(body)], ...x });
-export const comp = (message, fin = 'stop', usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }) => ({ id: 'c1', object: 'chat.completion', created: 1, model: 'm', choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: fin }], usage });
-export const tc = (i, id, name, args) => ({ ...(i == null ? {} : { index: i }), ...(id === undefined ? {} : { id }), type: 'function', function: { ...(name === undefined ? {} : { name }), ...(args === undefined ? {} : { arguments: args }) } });
-export const ms = (u = { input_tokens: 9, output_tokens: 1 }) => ({ type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'm', stop_reason: null, stop_sequence: null, usage: u } });
-export const bs = (i, b) => ({ type: 'content_block_start', index: i, content_block: b });
-export const td = (i, t) => ({ type: 'content_block_delta', index: i, delta: { type: 'text_delta', text: t } });
-export const jd = (i, t) => ({ type: 'content_block_delta', index: i, delta: { type: 'input_json_delta', partial_json: t } });
-export const be = (i) => ({ type: 'content_block_stop', index: i });
-export const md = (r = 'end_turn', u = { output_tokens: 6 }) => ({ type: 'message_delta', delta: { stop_reason: r, stop_sequence: null }, usage: u });
-export const me = { type: 'message_stop' };
-export const ping = { type: 'ping' };
-export const E = (...o) => o.map((x) => ev(x));
-export const aText = (nl = '\n') => [ms(), bs(0, { type: 'text', text: '' }), ping, td(0, 'Grüße '), td(0, '日本語 '), td(0, '🎉🇫🇷 end'), be(0), md(), me].map((x) => ev(x, nl));
-export const amsg = (content, x = {}) => ({ id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content, stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 9, output_tokens: 6 }, ...x });
-export const aerr = (type, message) => ({ type: 'error', error: { type, message }, request_id: 'req_1' });
+// @ts-check
+/**
+ * What providers send, byte for byte and chunk for chunk, as data; `expected.ts` says what becomes of it.
+ *
+ * @typedef {object} WireCase
+ * @property {string} id
+ * @property {'o' | 'a'} p OpenAI Chat Completions or Anthropic Messages
+ * @property {'stream' | 'complete'} op
+ * @property {string} n what it is
+ * @property {import('./server.mjs').Answer[]} r one answer per attempt
+ * @property {{ abortMs?: number, timeout?: number, maxRetries?: number, maxTokens?: number, model?: string, dead?: boolean, timed?: boolean }} [o] how the call is made
+ */
+import { E, J, MARK, R, S, aText, aerr, amsg, be, bs, bytes1, ck, comp, d, ev, jd, md, me, ms, oText, ping, tc, td } from './frames.mjs'
+
+/** @type {WireCase[]} */
 export const cases = [
   // ---- OpenAI, stream
   { id: 'O01', p: 'o', op: 'stream', n: 'plain LF stream, one event per HTTP chunk', r: [S(oText('\n'))] },
@@ -34,7 +20,7 @@ export const cases = [
   { id: 'O03', p: 'o', op: 'stream', n: 'CRLF endings, one byte per chunk', r: [S(bytes1(oText('\r\n').join('')))] },
   { id: 'O04', p: 'o', op: 'stream', n: 'CR-only endings, one chunk', r: [S([oText('\r').join('')])] },
   { id: 'O05', p: 'o', op: 'stream', n: 'comments, id:, retry:, event: message, blank-line runs, no space after colon', r: [S([': OPENROUTER PROCESSING\n\n', ':\n\n', '\n\n', 'id: 7\nretry: 3000\nevent: message\ndata:' + J(ck({ role: 'assistant', content: 'a' })) + '\n\n', ': ping\n\n', d(ck({ content: 'b' })), d(ck({}, 'stop')), 'data:[DONE]\n\n'])] },
-  { id: 'O07', p: 'o', op: 'stream', n: 'UTF-8 BOM before the first field', r: [S([Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(oText('\n').join(''))])])] },
+  { id: 'O07', p: 'o', op: 'stream', n: 'UTF-8 BOM before the first field', r: [S([Buffer.concat([MARK, Buffer.from(oText('\n').join(''))])])] },
   { id: 'O08', p: 'o', op: 'stream', n: 'last event has no blank line, then clean EOF (no [DONE])', r: [S([d(ck({ role: 'assistant', content: 'a' })), 'data: ' + J(ck({ content: 'Z' }, 'stop'))])] },
   { id: 'O09', p: 'o', op: 'stream', n: 'clean EOF after a delta: no finish_reason, no [DONE]', r: [S([d(ck({ role: 'assistant', content: 'part' }))])] },
   { id: 'O10', p: 'o', op: 'stream', n: 'socket reset mid-stream (chunked body not terminated)', r: [S([d(ck({ role: 'assistant', content: 'part' })), 50], { end: 'rst' })] },
@@ -106,5 +92,5 @@ export const cases = [
   { id: 'A34', p: 'a', op: 'stream', n: 'ping before message_start', r: [S([ev(ping), ...aText()])] },
   { id: 'A37', p: 'a', op: 'stream', n: '200 event-stream, empty body', r: [S([])] },
   { id: 'A39', p: 'a', op: 'stream', n: 'CR-only endings', r: [S([aText('\r').join('')])] },
-  { id: 'A40', p: 'a', op: 'stream', n: 'UTF-8 BOM before the first field', r: [S([Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(aText().join(''))])])] },
+  { id: 'A40', p: 'a', op: 'stream', n: 'UTF-8 BOM before the first field', r: [S([Buffer.concat([MARK, Buffer.from(aText().join(''))])])] },
 ]

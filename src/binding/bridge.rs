@@ -19,15 +19,15 @@ use std::{
 use futures_util::FutureExt;
 use napi::{
     Env, Status,
-    bindgen_prelude::{FnArgs, Function, Unknown},
+    bindgen_prelude::{Array, FnArgs, Function, Null, ToNapiValue, Unknown},
     sys,
     threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode},
 };
 use napi_derive::napi;
-use tokio::sync::oneshot;
+use tokio::{runtime::Runtime, sync::oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{fault, pieces::Pieces, runtime::runtime, text::ToJs};
+use super::{fault, pieces::Pieces, runtime::runtime, task, text::ToJs};
 use crate::{
     error::{Error, Result},
     session::Cancellation,
@@ -60,7 +60,44 @@ pub(super) enum Ask {
     Function = 10,
 }
 
-type Message = (u32, u32, Ask, ToJs);
+/// What an operation says to the facade.
+pub(super) struct Message {
+    operation: u32,
+    question: u32,
+    ask: Ask,
+    payload: ToJs,
+}
+
+/// Messages that need no dispatcher, because the facade is waiting for them: `[operation, question, ask, payload, …]`,
+/// or `null` for none.
+pub struct Said(Vec<Message>);
+
+impl Said {
+    pub(super) fn nothing() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl ToNapiValue for Said {
+    unsafe fn to_napi_value(env: sys::napi_env, said: Self) -> napi::Result<sys::napi_value> {
+        if said.0.is_empty() {
+            // SAFETY: `env` is the caller's.
+            return unsafe { Null::to_napi_value(env, Null) };
+        }
+        let length = u32::try_from(said.0.len() * 4).unwrap_or(u32::MAX);
+        let owner = Env::from_raw(env);
+        let mut array = owner.create_array(length)?;
+        for (message, at) in said.0.into_iter().zip((0..).step_by(4)) {
+            array.set(at, message.operation)?;
+            array.set(at + 1, message.question)?;
+            array.set(at + 2, message.ask as u32)?;
+            array.set(at + 3, message.payload)?;
+        }
+        // SAFETY: `env` is the caller's.
+        unsafe { Array::to_napi_value(env, array) }
+    }
+}
+
 type Arguments = FnArgs<(u32, u32, u32, ToJs)>;
 type Dispatcher = ThreadsafeFunction<Message, Unknown<'static>, Arguments, Status, false, true>;
 
@@ -98,7 +135,12 @@ impl Bridge {
             .weak::<true>()
             .callee_handled::<false>()
             .build_callback(|context| {
-                let (operation, question, ask, payload) = context.value;
+                let Message {
+                    operation,
+                    question,
+                    ask,
+                    payload,
+                } = context.value;
                 Ok(FnArgs::from((operation, question, ask as u32, payload)))
             })?;
         Ok(Self {
@@ -152,8 +194,8 @@ impl Bridge {
 
     /// A question could not be answered: something threw. The facade keeps what was thrown.
     #[napi(catch_unwind)]
-    pub fn fail(&self, question: u32) {
-        self.inner.answer(question, None);
+    pub fn fail(&self, question: u32) -> Said {
+        self.inner.answer_here(question, None)
     }
 }
 
@@ -170,27 +212,54 @@ impl Drop for Bridge {
 }
 
 impl Inner {
-    /// Runs `work` to its end and tells the facade the outcome; a panic in it becomes a fault.
+    /// Runs `work` to its end on the runtime's threads and tells the facade the outcome; a panic in it becomes a fault.
     pub(super) fn run(
         self: &Arc<Self>,
         operation: u32,
         cancellation: Cancellation,
         work: impl Future<Output = Result<String>> + Send + 'static,
     ) {
-        lock(&self.operations).insert(operation, cancellation);
-        let Some(runtime) = runtime() else {
-            let error = Error::Internal("no thread could be started".to_owned());
-            return self.end(operation, Err(error));
+        if let Some(runtime) = self.begin(operation, cancellation) {
+            runtime.spawn(self.clone().told(operation, work));
+        }
+    }
+
+    /// The same, begun on the JavaScript thread (see [`task`]). Answers what it says until it has to wait.
+    pub(super) fn run_here(
+        self: &Arc<Self>,
+        operation: u32,
+        cancellation: Cancellation,
+        work: impl Future<Output = Result<String>> + Send + 'static,
+    ) -> Said {
+        let Some(_) = self.begin(operation, cancellation) else {
+            return Said::nothing();
         };
-        let inner = self.clone();
-        runtime.spawn(async move {
-            let work = AssertUnwindSafe(work).catch_unwind();
-            let outcome = tokio::select! {
-                outcome = work => outcome.unwrap_or_else(|panic| Err(panicked(&*panic))),
-                () = inner.closed.cancelled() => return,
-            };
-            inner.end(operation, outcome);
-        });
+        let work = self.clone().told(operation, work);
+        Said(task::serve(self, || task::begin(work)))
+    }
+
+    fn begin(&self, operation: u32, cancellation: Cancellation) -> Option<&'static Runtime> {
+        lock(&self.operations).insert(operation, cancellation);
+        let runtime = runtime();
+        if runtime.is_none() {
+            let error = Error::Internal("no thread could be started".to_owned());
+            self.end(operation, Err(error));
+        }
+        runtime
+    }
+
+    async fn told(
+        self: Arc<Self>,
+        operation: u32,
+        work: impl Future<Output = Result<String>> + Send + 'static,
+    ) {
+        let work = AssertUnwindSafe(work).catch_unwind();
+        let outcome = tokio::select! {
+            biased;
+            outcome = work => outcome.unwrap_or_else(|panic| Err(panicked(&*panic))),
+            () = self.closed.cancelled() => return,
+        };
+        self.end(operation, outcome);
     }
 
     fn end(&self, operation: u32, outcome: Result<String>) {
@@ -234,6 +303,12 @@ impl Inner {
         }
     }
 
+    /// Answers a question and goes on with its operation here and now.
+    pub(super) fn answer_here(self: &Arc<Self>, question: u32, answer: Answer) -> Said {
+        Said(task::serve(self, || self.answer(question, answer)))
+    }
+
+    /// Answers a question; its operation goes on when it gets to it.
     pub(super) fn answer(&self, question: u32, answer: Answer) {
         let asker = lock(&self.questions).remove(&question);
         if let Some(asker) = asker {
@@ -243,11 +318,17 @@ impl Inner {
     }
 
     fn send(&self, operation: u32, question: u32, ask: Ask, payload: ToJs) -> Result<()> {
-        let message = (operation, question, ask, payload);
-        match self
-            .dispatcher
-            .call(message, ThreadsafeFunctionCallMode::NonBlocking)
-        {
+        let message = Message {
+            operation,
+            question,
+            ask,
+            payload,
+        };
+        let Err(message) = task::say(self, message) else {
+            return Ok(());
+        };
+        let mode = ThreadsafeFunctionCallMode::NonBlocking;
+        match self.dispatcher.call(message, mode) {
             Status::Ok => Ok(()),
             _ => Err(Error::Aborted),
         }

@@ -73,6 +73,15 @@ impl Outline {
     fn rich(&self, index: usize) -> bool {
         self.column(index) & 4 != 0
     }
+
+    fn link(&self, index: usize) -> Option<&Link> {
+        // Most records have none, and looking it up would cost more than all the rest.
+        if self.rich(index) {
+            self.links.get(&index)
+        } else {
+            None
+        }
+    }
 }
 
 impl History for Outline {
@@ -97,12 +106,12 @@ impl History for Outline {
         if let Some(exact) = self.exact.get() {
             return exact.get(index).copied().unwrap_or_default();
         }
-        let extra = self.links.get(&index).map_or(0, |link| link.extra);
+        let extra = self.link(index).map_or(0, |link| link.extra);
         budget::upper_bound((self.column(index) >> 3).saturating_add(extra))
     }
 
     fn call_count(&self, index: usize) -> usize {
-        self.links.get(&index).map_or(0, |link| link.calls.len())
+        self.link(index).map_or(0, |link| link.calls.len())
     }
 
     #[expect(
@@ -115,7 +124,7 @@ impl History for Outline {
     }
 
     fn answers(&self, index: usize) -> Option<&Text> {
-        self.links.get(&index)?.answers.as_ref()
+        self.link(index)?.answers.as_ref()
     }
 }
 

@@ -60,7 +60,9 @@ impl Store for JsStore {
     }
 
     async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>> {
-        self.read("listSessions", &[&json(filter)]).await
+        let filter = (*filter != SessionFilter::default()).then(|| json(filter));
+        let arguments: Vec<&str> = filter.as_deref().into_iter().collect();
+        self.read("listSessions", &arguments).await
     }
 
     async fn list_records(&self, id: &Text, options: &ListRecords) -> Result<Arc<Vec<Message>>> {

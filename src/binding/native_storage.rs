@@ -112,6 +112,7 @@ impl Bridge {
         }
     }
 
+    /// Resolves to how many milliseconds the transaction may stay open.
     #[napi(catch_unwind)]
     pub fn storage_begin(
         &self,
@@ -122,8 +123,10 @@ impl Bridge {
         let (native, slot) = (native(storage)?, transaction.open.clone());
         self.inner()
             .run(operation, Cancellation::default(), async move {
-                *slot.lock().await = Some(native.begin().await?);
-                Ok("null".to_owned())
+                let transaction = native.begin().await?;
+                let limit_ms = transaction.deadline().limit().as_millis();
+                *slot.lock().await = Some(transaction);
+                Ok(limit_ms.to_string())
             });
         Ok(())
     }

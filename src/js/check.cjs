@@ -1,6 +1,9 @@
 // @ts-check
 'use strict'
 
+/** @type {Set<unknown>} */
+const ROLES = new Set(['system', 'user', 'assistant', 'tool'])
+
 /**
  * A value, short enough for an error message.
  *
@@ -43,8 +46,8 @@ function optionalFunction(name, value) {
  * An options argument: an object, or nothing.
  *
  * @param {string} name
- * @param {any} value
- * @returns {any}
+ * @param {unknown} value
+ * @returns {any} whose fields are yet to be checked
  */
 function options(name, value) {
   if (value === undefined) return {}
@@ -52,30 +55,32 @@ function options(name, value) {
   return value
 }
 
-/** @type {(name: string, value: any) => void} */
+/** @type {(name: string, value: unknown) => void} */
 function storage(name, value) {
   if (value === null || (typeof value !== 'object' && typeof value !== 'function')) throw wrong(name, 'a storage object', value)
 }
 
-/** @type {(name: string, value: any) => void} */
+/** @type {(name: string, value: unknown) => void} */
 function adapter(name, value) {
   if (value === null || typeof value !== 'object' && typeof value !== 'function') throw wrong(name, 'an LLMAdapter', value)
-  if (typeof value.complete !== 'function') throw wrong(`${name}.complete`, 'a function', value.complete)
-  if (value.stream !== undefined && typeof value.stream !== 'function') throw wrong(`${name}.stream`, 'a function', value.stream)
-  const window = value.maxContextTokens
+  /** @type {Partial<Record<keyof import('../../index.js').LLMAdapter, unknown>>} */
+  const { complete, stream, maxContextTokens: window } = value
+  if (typeof complete !== 'function') throw wrong(`${name}.complete`, 'a function', complete)
+  if (stream !== undefined && typeof stream !== 'function') throw wrong(`${name}.stream`, 'a function', stream)
   if (window !== undefined && typeof window !== 'number') throw wrong(`${name}.maxContextTokens`, 'a number of tokens', window)
 }
 
 /**
  * Signals of other realms are signals too, so this looks at the shape.
  *
- * @type {(name: string, value: any) => asserts value is AbortSignal | undefined}
+ * @type {(name: string, value: unknown) => asserts value is AbortSignal | undefined}
  */
 function signal(name, value) {
   if (value === undefined) return
-  if (value === null || typeof value !== 'object' || typeof value.aborted !== 'boolean' || typeof value.addEventListener !== 'function') {
-    throw wrong(name, 'an AbortSignal', value)
-  }
+  if (value === null || typeof value !== 'object') throw wrong(name, 'an AbortSignal', value)
+  /** @type {Partial<Record<keyof AbortSignal, unknown>>} */
+  const { aborted, addEventListener } = value
+  if (typeof aborted !== 'boolean' || typeof addEventListener !== 'function') throw wrong(name, 'an AbortSignal', value)
 }
 
 /** @type {(name: string, value: unknown) => void} */
@@ -123,7 +128,12 @@ function optionalCount(name, value) {
   if (value !== undefined && (!Number.isSafeInteger(value) || Number(value) < 0)) throw wrong(name, 'a non-negative integer', value)
 }
 
+/** @type {(name: string, value: unknown) => void} */
+function optionalRole(name, value) {
+  if (value !== undefined && !ROLES.has(value)) throw wrong(name, "'system', 'user', 'assistant' or 'tool'", value)
+}
+
 module.exports = {
-  adapter, describe, json, optionalCount, optionalFunction, optionalMetadata, optionalString, optionalTags, optionalTools, options, signal,
+  adapter, describe, json, optionalCount, optionalFunction, optionalMetadata, optionalRole, optionalString, optionalTags, optionalTools, options, signal,
   storage, string, wrong,
 }

@@ -11,7 +11,7 @@ const tools = require('./tool.cjs')
 const { createMainSession, createSession, forkSession, listSessionDigests, loadMainSession, loadSession } = lifecycle
 const { tool } = tools
 
-/** @param {() => any} getParent */
+/** @param {() => import('../../index.js').Session | import('../../index.js').MainSession} getParent */
 function createSessionTool(getParent) {
   return tools.createSessionTool(getParent, lifecycle.forkForTool)
 }

@@ -5,19 +5,31 @@ const check = require('./check.cjs')
 const { SessionCore, invokeOn } = require('./session-core.cjs')
 const { checkBound, coreOf, forkAs, wrap } = require('./session.cjs')
 
-/** @param {any} options */
+/**
+ * @import { CreateMainSessionOptions, CreateSessionOptions, ForkOptions, LoadMainSessionOptions, LoadSessionOptions, MainSession, MainStorage,
+ *   Session, SessionDigest, SessionDigestFilter } from '../../index.js'
+ */
+
+/**
+ * @param {CreateSessionOptions} options
+ * @returns {Promise<Session>}
+ */
 async function createSession(options) {
   return create('standard', options)
 }
 
-/** @param {any} options */
+/**
+ * @param {CreateMainSessionOptions} options
+ * @returns {Promise<MainSession>}
+ */
 async function createMainSession(options) {
   return create('main', options)
 }
 
 /**
  * @param {string} id
- * @param {any} options
+ * @param {LoadSessionOptions} options
+ * @returns {Promise<Session | null>}
  */
 async function loadSession(id, options) {
   return load('standard', id, options)
@@ -25,15 +37,16 @@ async function loadSession(id, options) {
 
 /**
  * @param {string} id
- * @param {any} options
+ * @param {LoadMainSessionOptions} options
+ * @returns {Promise<MainSession | null>}
  */
 async function loadMainSession(id, options) {
   return load('main', id, options)
 }
 
 /**
- * @param {any} parent
- * @param {any} options
+ * @param {Session | MainSession} parent
+ * @param {ForkOptions} options
  */
 async function forkSession(parent, options) {
   const core = coreOf(parent)
@@ -43,8 +56,9 @@ async function forkSession(parent, options) {
 }
 
 /**
- * @param {any} storage
- * @param {any} [filter]
+ * @param {MainStorage} storage
+ * @param {SessionDigestFilter} [filter]
+ * @returns {Promise<SessionDigest[]>}
  */
 async function listSessionDigests(storage, filter) {
   check.storage('storage', storage)
@@ -56,8 +70,8 @@ async function listSessionDigests(storage, filter) {
 /**
  * Forks for a tool call: with a topology node where the storage keeps them.
  *
- * @param {any} parent
- * @param {any} options
+ * @param {Session | MainSession} parent
+ * @param {ForkOptions} options
  */
 async function forkForTool(parent, options) {
   const core = coreOf(parent)
@@ -66,7 +80,7 @@ async function forkForTool(parent, options) {
 
 /**
  * @param {'standard' | 'main'} kind
- * @param {any} given
+ * @param {unknown} given
  */
 async function create(kind, given) {
   const options = check.options('options', given)
@@ -87,7 +101,7 @@ async function create(kind, given) {
 /**
  * @param {'standard' | 'main'} kind
  * @param {string} id
- * @param {any} given
+ * @param {unknown} given
  */
 async function load(kind, id, given) {
   check.string('id', id)

@@ -9,6 +9,11 @@ const { Pieces } = require('./pieces.cjs')
 const { toolSpecs } = require('./tool.cjs')
 
 /**
+ * @import { AnthropicAdapterOptions, ClaudeOptions, CustomClaudeOptions, CustomGPTOptions, GPTOptions, LLMAdapter, LLMChunk, LLMCompleteOptions,
+ *   Message, OpenAICompatibleOptions } from '../../index.js'
+ */
+
+/**
  * The native adapter behind a `complete` or a `stream`: on the functions, so that spreading an adapter keeps it
  * native and wrapping one of them does not go unnoticed.
  *
@@ -19,12 +24,12 @@ const handles = new WeakMap()
 /**
  * The native adapter that `llm` is, if both its functions are still the native ones.
  *
- * @param {any} llm
+ * @param {LLMAdapter} llm
  * @returns {import('./native.cjs').AdapterHandle | null}
  */
-function nativeAdapter(llm) {
-  const handle = handles.get(llm.complete)
-  return handle !== undefined && handles.get(llm.stream) === handle ? handle : null
+function nativeAdapter({ complete, stream }) {
+  const handle = handles.get(complete)
+  return handle !== undefined && stream !== undefined && handles.get(stream) === handle ? handle : null
 }
 
 /** What the adapters read of `process.env`. */
@@ -32,7 +37,8 @@ const VARIABLES = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORG_ID', 'OPENAI
 
 /**
  * @param {string} factory
- * @param {any} given
+ * @param {Partial<OpenAICompatibleOptions>} given
+ * @returns {LLMAdapter}
  */
 function createAdapter(factory, given) {
   if (given === null || typeof given !== 'object') throw check.wrong('options', 'an object', given)
@@ -46,8 +52,8 @@ function createAdapter(factory, given) {
   const handle = made
 
   /**
-   * @param {any} messages
-   * @param {any} [options]
+   * @param {Message[]} messages
+   * @param {LLMCompleteOptions} [options]
    */
   async function complete(messages, options) {
     const { signal, call } = checkCall(messages, options)
@@ -56,8 +62,8 @@ function createAdapter(factory, given) {
   }
 
   /**
-   * @param {any} messages
-   * @param {any} [options]
+   * @param {Message[]} messages
+   * @param {LLMCompleteOptions} [options]
    */
   function stream(messages, options) {
     const { signal, call } = checkCall(messages, options)
@@ -79,7 +85,7 @@ function createAdapter(factory, given) {
 function lazyStream(handle, signal, call) {
   /** @type {Operation<null> | undefined} */
   let operation
-  /** @type {Pieces<any>} */
+  /** @type {Pieces<LLMChunk>} */
   const pieces = new Pieces(() => operation?.cancel())
   const iterator = pieces[Symbol.asyncIterator]()
   const begin = () => {
@@ -108,8 +114,9 @@ function lazyStream(handle, signal, call) {
 }
 
 /**
- * @param {any} messages
- * @param {any} given
+ * @param {unknown} messages
+ * @param {unknown} given
+ * @returns {{ signal: AbortSignal | undefined, call: string }}
  */
 function checkCall(messages, given) {
   if (!Array.isArray(messages)) throw check.wrong('messages', 'an array of messages', messages)
@@ -124,8 +131,8 @@ function checkCall(messages, given) {
 
 module.exports = {
   nativeAdapter,
-  createGPT: (/** @type {any} */ options) => createAdapter('createGPT', options),
-  createClaude: (/** @type {any} */ options) => createAdapter('createClaude', options),
-  createOpenAICompatibleAdapter: (/** @type {any} */ options) => createAdapter('createOpenAICompatibleAdapter', options),
-  createAnthropicAdapter: (/** @type {any} */ options) => createAdapter('createAnthropicAdapter', options),
+  createGPT: (/** @type {GPTOptions | CustomGPTOptions} */ options) => createAdapter('createGPT', options),
+  createClaude: (/** @type {ClaudeOptions | CustomClaudeOptions} */ options) => createAdapter('createClaude', options),
+  createOpenAICompatibleAdapter: (/** @type {OpenAICompatibleOptions} */ options) => createAdapter('createOpenAICompatibleAdapter', options),
+  createAnthropicAdapter: (/** @type {AnthropicAdapterOptions} */ options) => createAdapter('createAnthropicAdapter', options),
 }

@@ -3,12 +3,14 @@
 
 const { describe, wrong } = require('./check.cjs')
 
+/** @import { LLMAdapter, LLMCompleteOptions, Message } from '../../index.js' */
+
 /**
  * Calls `complete` of the user's adapter and answers what native code reads of the result, as JSON.
  *
- * @param {any} llm
- * @param {any[]} messages
- * @param {{ tools: any, signal: AbortSignal | undefined }} options
+ * @param {LLMAdapter} llm
+ * @param {Message[]} messages
+ * @param {LLMCompleteOptions} options
  */
 async function callComplete(llm, messages, options) {
   const result = await llm.complete(messages, options)
@@ -24,7 +26,7 @@ async function callComplete(llm, messages, options) {
   }
 }
 
-/** @param {any} calls */
+/** @param {unknown} calls */
 function completedCalls(calls) {
   if (calls === undefined || calls === null) return undefined
   if (!Array.isArray(calls)) throw wrong('the toolCalls of llm.complete()', 'an array', calls)
@@ -37,9 +39,9 @@ function completedCalls(calls) {
 /**
  * Iterates `stream` of the user's adapter; text goes to `onText` as it comes, the rest to native code at the end.
  *
- * @param {any} llm
- * @param {any[]} messages
- * @param {{ tools: any, signal: AbortSignal | undefined }} options
+ * @param {Required<LLMAdapter>} llm
+ * @param {Message[]} messages
+ * @param {LLMCompleteOptions} options
  * @param {(delta: string) => void} onText
  * @param {() => boolean} abandoned
  */

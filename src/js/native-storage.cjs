@@ -16,9 +16,10 @@ const { Operation, getBridge, nextNumber } = require('./operation.cjs')
 const HANDLE = Symbol('stello.storage')
 
 /**
- * The transaction in whose function the running code is, per storage.
+ * The transaction in whose function the running code is, per storage. `open` until its function has settled: what one does
+ * that was given up on fails, instead of being done outside of it. `failed` once a transaction that joined it has failed.
  *
- * @typedef {{ storage: NativeStorage, transaction: TransactionHandle, open: boolean, outer: Joined | undefined }} Joined
+ * @typedef {{ storage: NativeStorage, transaction: TransactionHandle, open: boolean, failed: boolean, outer: Joined | undefined }} Joined
  * @type {AsyncLocalStorage<Joined>}
  */
 const joined = new AsyncLocalStorage()
@@ -89,6 +90,7 @@ class NativeStorage {
   async listRecords(sessionId, options) {
     check.string('sessionId', sessionId)
     const { role, limit, offset, last } = check.options('options', options)
+    check.optionalRole('options.role', role)
     check.optionalCount('options.limit', limit)
     check.optionalCount('options.offset', offset)
     check.optionalCount('options.last', last)
@@ -211,17 +213,17 @@ class NativeStorage {
     if (typeof fn !== 'function') throw check.wrong('fn', 'a function', fn)
     const handle = this[HANDLE]
     const outer = joinedTransaction(handle)
-    if (outer !== undefined) return fn(transactionView(this, outer))
+    if (outer !== undefined) return join(this, outer, fn)
     const transaction = new native.TransactionHandle()
-    await new Operation().start((bridge, number) => bridge.storageBegin(number, handle, transaction)).promise
-    const scope = { storage: this, transaction, open: true, outer: joined.getStore() }
-    const end = (/** @type {boolean} */ commit) => {
-      scope.open = false
-      return new Operation().start((bridge, number) => bridge.transactionEnd(number, transaction, commit)).promise
-    }
+    /** @type {number} */
+    const limitMs = await new Operation().start((bridge, number) => bridge.storageBegin(number, handle, transaction)).promise
+    const scope = { storage: this, transaction, open: true, failed: false, outer: joined.getStore() }
+    const end = (/** @type {boolean} */ commit) => new Operation().start((bridge, number) => bridge.transactionEnd(number, transaction, commit)).promise
+    const run = joined.run(scope, async () => fn(transactionView(this, scope))).finally(() => (scope.open = false))
     let result
     try {
-      result = await joined.run(scope, async () => fn(transactionView(this, scope)))
+      result = await within(limitMs, run)
+      if (scope.failed) throw new StorageError('a transaction that had joined this one failed, so this one was rolled back', { code: 'transaction' })
     } catch (error) {
       // What made the transaction fail is what the caller hears of.
       await end(false).catch(() => {})
@@ -229,6 +231,48 @@ class NativeStorage {
     }
     await end(true)
     return result
+  }
+}
+
+/**
+ * A transaction within another. What it did cannot be undone by itself, so where it fails neither may be kept.
+ *
+ * @template T
+ * @param {NativeStorage} storage
+ * @param {Joined} scope
+ * @param {(tx: any) => Promise<T>} fn
+ */
+async function join(storage, scope, fn) {
+  try {
+    return await fn(transactionView(storage, scope))
+  } catch (error) {
+    scope.failed = true
+    throw error
+  }
+}
+
+/** The longest time that a timer takes; a longer one would end at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * What `run` comes to, unless it takes longer than a transaction may.
+ *
+ * @template T
+ * @param {number} limitMs
+ * @param {Promise<T>} run
+ * @returns {Promise<T>}
+ */
+async function within(limitMs, run) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((_, reject) => {
+    const message = `the transaction was open for longer than ${limitMs} ms and was rolled back`
+    timer = setTimeout(() => reject(new StorageError(message, { code: 'transaction' })), Math.min(limitMs, LONGEST_TIMER_MS))
+  })
+  try {
+    return await Promise.race([run, /** @type {Promise<never>} */ (late)])
+  } finally {
+    clearTimeout(timer)
   }
 }
 
@@ -270,7 +314,8 @@ const foreignHandles = new WeakMap()
  */
 function storageHandle(storage) {
   const own = storage[HANDLE]
-  if (own !== undefined) return own
+  // A Proxy of the application may answer to any name.
+  if (own instanceof native.StorageHandle) return own
   let handle = foreignHandles.get(storage)
   if (handle === undefined) foreignHandles.set(storage, (handle = native.StorageHandle.javascript()))
   return handle

@@ -22,6 +22,20 @@ function getBridge() {
 }
 
 /**
+ * Messages that native code returned instead of sending them: `[operation, question, ask, payload, …]`.
+ *
+ * @typedef {(number | string | null)[] | null} Said
+ * @param {Said | void} said
+ */
+function deliver(said) {
+  if (said === null || said === undefined) return
+  for (let at = 0; at < said.length; at += 4) {
+    const [operation, question, ask, payload] = said.slice(at, at + 4)
+    operations.get(Number(operation))?.receive(Number(question), Number(ask), /** @type {string | null} */ (payload))
+  }
+}
+
+/**
  * Which turns the running code was called from, innermost first.
  *
  * @typedef {{ key: number, open: boolean, outer: TurnScope | undefined }} TurnScope
@@ -81,15 +95,15 @@ class Operation {
   }
 
   /**
-   * Runs `begin(bridge, number)`, which starts the native part.
+   * Runs `begin(bridge, number)`, which starts the native part and returns what that says at once.
    *
-   * @param {(bridge: import('./native.cjs').Bridge, number: number) => void} begin
+   * @param {(bridge: import('./native.cjs').Bridge, number: number) => Said | void} begin
    * @param {{ signal?: AbortSignal, turnOf?: number }} [options]
    */
   start(begin, { signal, turnOf } = {}) {
     const native = getBridge()
     if (turnOf !== undefined) this.#scope = { key: turnOf, open: true, outer: turnScopes.getStore() }
-    begin(native, this.number)
+    const said = begin(native, this.number)
     if (operations.size === 0) native.hold()
     operations.set(this.number, this)
     if (signal !== undefined) {
@@ -98,6 +112,7 @@ class Operation {
       signal.addEventListener('abort', this.#onAbort, { once: true })
       if (signal.aborted) this.#onAbort()
     }
+    deliver(said)
     return this
   }
 
@@ -158,24 +173,24 @@ class Operation {
   async #answer(question, ask, payload) {
     const native = getBridge()
     try {
-      if (this.#scope === undefined) await this.answer(native, question, ask, payload)
-      else await turnScopes.run(this.#scope, () => this.answer(native, question, ask, payload))
+      const answer = () => this.answer(native, question, ask, payload)
+      deliver(await (this.#scope === undefined ? answer() : turnScopes.run(this.#scope, answer)))
     } catch (error) {
       // After the end nobody asks any more, and what an abandoned callback throws concerns nobody.
       if (this.ended) return
       this.#thrown.set(question, error)
-      native.fail(question)
+      deliver(native.fail(question))
     }
   }
 
   /**
-   * Answers a question, or throws what the caller is to get.
+   * Answers a question, or throws what the caller is to get. Returns what native code said to the answer.
    *
    * @param {import('./native.cjs').Bridge} _bridge
    * @param {number} _question
    * @param {number} ask
    * @param {string} _payload
-   * @returns {void | Promise<void>}
+   * @returns {Said | void | Promise<Said | void>}
    */
   answer(_bridge, _question, ask, _payload) {
     throw new Error(`no answer to question ${ask}`)

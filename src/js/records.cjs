@@ -30,15 +30,12 @@ const EXTRAS = ['toolCalls', 'toolCallId', 'isError', 'reasoningContent']
  */
 
 /**
- * Reads all that a turn needs, at once, and answers native code.
+ * Reads all that a turn needs, at once: the records, and the answer to native code in the order of its parameters.
  *
- * @param {import('./native.cjs').Bridge} bridge
- * @param {number} question
  * @param {SessionCore} core
  * @param {string} slotMethod `getInsight` or `getMemory`
- * @returns {Promise<LoadedRecords>}
  */
-async function loadTurn(bridge, question, core, slotMethod) {
+async function loadTurn(core, slotMethod) {
   const { storage, id } = core
   const keepsCache = typeof storage.getCompressionCache === 'function' && typeof storage.putCompressionCache === 'function'
   const [systemPrompt, slot, records, cache] = await Promise.all([
@@ -52,8 +49,7 @@ async function loadTurn(bridge, question, core, slotMethod) {
   const before = core.reads.find(({ number }) => number === core.handle.lastRead())
   const now = { number: ++core.readCount, columns, texts }
   core.reads = before === undefined ? [now] : [before, now]
-  bridge.answerLoad(
-    question,
+  const answer = /** @type {const} */ ([
     systemPrompt,
     slot,
     columns,
@@ -62,8 +58,8 @@ async function loadTurn(bridge, question, core, slotMethod) {
     now.number,
     before === undefined ? 0 : commonStart(before, now),
     keepsCache,
-  )
-  return { ...now, records: records.slice() }
+  ])
+  return { loaded: { ...now, records: records.slice() }, answer }
 }
 
 /**
@@ -176,23 +172,23 @@ function wrongRecord(index, field, expected, value) {
  */
 function copyRecord(record) {
   const copy = { ...record }
-  if (copy.toolCalls != null) copy.toolCalls = JSON.parse(JSON.stringify(copy.toolCalls))
+  if (record.toolCalls != null) copy.toolCalls = JSON.parse(JSON.stringify(record.toolCalls))
   return copy
 }
 
 /**
- * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of the loaded
- * records, an object a message as it is.
+ * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of records, copies of
+ * which `copy` makes, an object a message as it is.
  *
  * @param {any[]} parts
- * @param {LoadedRecords} loaded
+ * @param {(index: number) => any} copy
  */
-function resolvePrompt(parts, loaded) {
+function resolvePrompt(parts, copy) {
   const messages = []
   for (const part of parts) {
     if (typeof part === 'string') messages.push({ role: 'system', content: part })
     else if (!Array.isArray(part)) messages.push(part)
-    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(loaded.records[index]))
+    else for (let index = part[0]; index < part[1]; index++) messages.push(copy(index))
   }
   return messages
 }

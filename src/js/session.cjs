@@ -12,6 +12,8 @@ const { TurnStream } = require('./stream.cjs')
 const { toolSpecs } = require('./tool.cjs')
 const { TurnOperation } = require('./turn.cjs')
 
+/** @import { Bound } from './session-core.cjs' */
+
 /**
  * The core behind a session object, by its `fork` function: so a spread copy of a session is that session too.
  *
@@ -47,7 +49,7 @@ const shared = {
 
   async messages(core, options) {
     const { role, limit, offset } = check.options('options', options)
-    check.optionalString('options.role', role)
+    check.optionalRole('options.role', role)
     check.optionalCount('options.limit', limit)
     check.optionalCount('options.offset', offset)
     const query = [role, limit, offset].every((value) => value === undefined) ? [] : [withoutUndefined({ role, limit, offset })]
@@ -188,7 +190,10 @@ function attach(session, core, members) {
   })
 }
 
-/** @param {SessionCore} core */
+/**
+ * @param {SessionCore} core
+ * @returns {any} a session or a main session, with the members that `attach` gives it
+ */
 function wrap(core) {
   return core.kind === 'main' ? new MainSession(KEY, core) : new Session(KEY, core)
 }
@@ -213,7 +218,7 @@ function refuseArchived(core) {
  * @param {SessionCore} core
  * @param {string} method
  * @param {unknown} content
- * @param {any} options
+ * @param {unknown} options
  */
 function checkTurn(core, method, content, options) {
   if (typeof content !== 'string') checkToolResults(content)
@@ -235,14 +240,14 @@ function checkToolResults(content) {
 /**
  * @param {SessionCore} core
  * @param {string} method
- * @param {any} content
- * @param {any} options
+ * @param {any} content what checkTurn lets through
+ * @param {unknown} options
  * @param {Pieces<string> | undefined} pieces
  */
 function beginTurn(core, method, content, options, pieces) {
   const { signal } = checkTurn(core, method, content, options)
   if (signal?.aborted) throw abortReason(signal)
-  if (insideTurnOf(core.handle.key())) {
+  if (insideTurnOf(core.key)) {
     throw new Error(`a turn of session "${core.id}" cannot begin inside one of its own callbacks: it would wait for itself`)
   }
   const operation = new TurnOperation(core, signal, pieces)
@@ -255,7 +260,8 @@ function beginTurn(core, method, content, options, pieces) {
  *
  * @param {SessionCore} parent
  * @param {'fork' | 'forkSession'} name
- * @param {any} given
+ * @param {unknown} given
+ * @returns {Promise<import('../../index.js').Session>}
  */
 async function forkAs(parent, name, given) {
   const options = check.options('options', given)
@@ -293,7 +299,7 @@ function inherited(parent, options) {
  * What a session is given to work with.
  *
  * @param {string} name
- * @param {any} bound
+ * @param {{ [K in keyof Bound]: unknown }} bound
  */
 function checkBound(name, { llm, tools, compressFn, consolidateFn, integrateFn }) {
   if (llm !== undefined) check.adapter(`${name}.llm`, llm)

@@ -45,11 +45,13 @@ const UNKNOWN_NODE = JSON.stringify({ id: '', parentId: null, label: '' })
  *
  * @param {any} storage
  * @param {string} payload
+ * @param {(meta: any) => void} onMeta takes the metadata of a session as the storage keeps it
  */
-async function readForNative(storage, payload) {
+async function readForNative(storage, payload, onMeta) {
   const [method, ...args] = JSON.parse(payload)
   if (method === 'getNode' && typeof storage.getNode !== 'function') return UNKNOWN_NODE
   const result = (await callStorage(storage, method, ...args)) ?? null
+  if (method === 'getSession') onMeta(result)
   return JSON.stringify(result) ?? 'null'
 }
 
@@ -58,29 +60,46 @@ async function readForNative(storage, payload) {
  *
  * @param {any} storage
  * @param {string} payload
+ * @param {any} [meta] the metadata of the session as the storage keeps it, where it is to be changed: the one write then
  */
-async function applyForNative(storage, payload) {
+async function applyForNative(storage, payload, meta) {
   /** @type {Array<[string, ...any[]]>} */
   const writes = JSON.parse(payload)
+  for (const write of writes) if (write[0] === 'putSession') write[1] = { ...meta, ...write[1] }
   // What a transaction object cannot do, and what may fail without failing the rest, comes after it.
   const later = writes.filter(([method]) => method === 'putCompressionCache')
   const inside = writes.filter(([method]) => method !== 'putCompressionCache')
   /** @type {Set<string>} */
   const nodesPut = new Set()
+  const nodesBefore = await knownNodes(storage, inside)
   try {
     if (inside.length < 2 || typeof storage.transaction !== 'function') await applyAll(storage, inside, nodesPut)
     else await applyInTransaction(storage, payload, nodesPut)
     for (const [method, node] of inside) {
-      if (method === 'putNode' && !nodesPut.has(node.id)) await callStorage(storage, 'putNode', node)
+      if (method !== 'putNode' || nodesPut.has(node.id)) continue
+      await callStorage(storage, 'putNode', node)
+      nodesPut.add(node.id)
     }
   } catch (error) {
-    // Only a storage without transactions can have kept a node of what failed.
-    if (typeof storage.transaction !== 'function' && typeof storage.removeNode === 'function') {
-      for (const id of nodesPut) await Promise.resolve(storage.removeNode(id)).catch(() => {})
-    }
+    // A transaction that rolled back has none of them any more; not every storage has one that does.
+    for (const id of nodesPut) if (!nodesBefore.has(id)) await callStorage(storage, 'removeNode', id).catch(() => {})
     throw error
   }
   for (const [method, ...args] of later) await callStorage(storage, method, ...args).catch(() => {})
+}
+
+/**
+ * Which of the nodes to be put are there already, as far as the storage can tell.
+ *
+ * @param {any} storage
+ * @param {Array<[string, ...any[]]>} writes
+ * @returns {Promise<Set<string>>}
+ */
+async function knownNodes(storage, writes) {
+  if (typeof storage.getNode !== 'function') return new Set()
+  const ids = writes.filter(([method]) => method === 'putNode').map(([, node]) => node.id)
+  const found = await Promise.all(ids.map(async (id) => ((await storage.getNode(id)) ? [id] : [])))
+  return new Set(found.flat())
 }
 
 /**

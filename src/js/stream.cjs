@@ -13,7 +13,7 @@ class TurnStream {
 
   /**
    * @param {import('./pieces.cjs').Pieces<string>} pieces
-   * @param {Promise<any>} result
+   * @param {Promise<import('../../index.js').SendResult>} result
    */
   constructor(pieces, result) {
     this.#pieces = pieces

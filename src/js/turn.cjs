@@ -5,7 +5,7 @@ const { describe } = require('./check.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { Operation } = require('./operation.cjs')
 const { callComplete, callStream } = require('./model-calls.cjs')
-const { loadTurn, resolvePrompt } = require('./records.cjs')
+const { copyRecord, loadTurn, resolvePrompt } = require('./records.cjs')
 const { applyForNative } = require('./storage-calls.cjs')
 const { nativeAdapter } = require('./llm.cjs')
 const { directHandle } = require('./native-storage.cjs')
@@ -83,7 +83,7 @@ class TurnOperation extends Operation {
     const moment = nativeMoment(this.#moment)
     const begin = (/** @type {import('./native.cjs').Bridge} */ bridge, /** @type {number} */ number) =>
       bridge.turn(number, handle, input, toolResults, streaming, ...moment)
-    return this.start(begin, { signal: this.#signal, turnOf: handle.key() })
+    return this.start(begin, { signal: this.#signal, turnOf: this.#core.key })
   }
 
   /**
@@ -96,9 +96,11 @@ class TurnOperation extends Operation {
       case Ask.State:
         this.#moment = momentOf(this.#core)
         return bridge.answerState(question, ...nativeMoment(this.#moment))
-      case Ask.Load:
-        this.#loaded = await loadTurn(bridge, question, this.#core, payload)
-        return
+      case Ask.Load: {
+        const { loaded, answer } = await loadTurn(this.#core, payload)
+        this.#loaded = loaded
+        return bridge.answerLoad(question, ...answer)
+      }
       case Ask.Contents: {
         const [start, end] = JSON.parse(payload)
         return bridge.answerContents(question, this.#loaded.texts.slice(start, end))
@@ -109,8 +111,8 @@ class TurnOperation extends Operation {
       case Ask.Generate:
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
-        const messages = resolvePrompt(JSON.parse(payload), this.#loaded)
-        const summary = await this.#moment.compressFn?.(messages, { signal: this.#signal })
+        const { compressFn } = this.#moment
+        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#copyLoaded), { signal: this.#signal })
         if (typeof summary !== 'string') throw new TypeError(`compressFn must return a non-empty string, got ${describe(summary)}`)
         return bridge.answer(question, JSON.stringify(summary))
       }
@@ -119,15 +121,18 @@ class TurnOperation extends Operation {
     }
   }
 
-  /** @param {{ parts: any[], stream: boolean, tools: boolean }} request */
-  async #generate({ parts, stream, tools }) {
+  /** @param {number} index */
+  #copyLoaded = (index) => copyRecord(this.#loaded.records[index])
+
+  /** @param {{ shown?: import('./shown-records.cjs').Change, parts: any[], stream: boolean, tools: boolean }} request */
+  async #generate({ shown, parts, stream, tools }) {
     const { llm, specs } = this.#moment
-    const messages = resolvePrompt(parts, this.#loaded)
+    const messages = resolvePrompt(parts, shown === undefined ? this.#copyLoaded : this.#core.shown.apply(shown))
     const options = { tools: tools ? specs : undefined, signal: this.#signal }
     const onText = (/** @type {string} */ delta) => {
       if (!this.ended) this.#pieces?.push(delta)
     }
-    if (stream && typeof llm.stream === 'function') return callStream(llm, messages, options, onText, () => this.ended)
+    if (stream && typeof llm.stream === 'function') return callStream(/** @type {Required<LLMAdapter>} */ (llm), messages, options, onText, () => this.ended)
     const result = await callComplete(llm, messages, options)
     if (stream && result.content) onText(result.content)
     return result

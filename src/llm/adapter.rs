@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::tool_calls::Joiner;
 use crate::{
     error::LlmError,
     message::{Message, ToolCall},
@@ -89,14 +90,14 @@ pub type ChunkSink<'a> = &'a mut (dyn FnMut(Chunk) + Send);
 /// A native adapter. A call is cancelled by dropping its future, which closes the connection.
 #[async_trait]
 pub trait Adapter: Send + Sync {
-    /// As errors name it.
-    fn provider(&self) -> &'static str;
-
     async fn complete(&self, request: Request<'_>) -> Result<Completion, LlmError>;
 
-    /// Gives every piece to `sink`; `Ok` means that the stream came to its proper end.
-    /// [`super::tool_calls::Joiner`] makes a [`Completion`] of the pieces.
-    async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<(), LlmError>;
+    /// Gives every piece to `sink`; `Ok` means that the stream came to its proper end, and has the pieces joined.
+    /// An error of [`Joiner::finish`] is to go through [`Adapter::own`].
+    async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<Joiner, LlmError>;
+
+    /// `error` as one of this adapter's: with its provider's name, and without its secrets.
+    fn own(&self, error: LlmError) -> LlmError;
 }
 
 #[cfg(test)]

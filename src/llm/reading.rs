@@ -7,7 +7,7 @@ use futures_util::{StreamExt as _, stream};
 
 use super::{
     Chunk, ChunkSink, Completion, Usage,
-    http::{Endpoint, Event, Fault, Reply, cut, events},
+    http::{Endpoint, Event, Fault, Reply, events},
     tool_calls::Joiner,
 };
 use crate::{error::LlmError, text::Text};
@@ -64,10 +64,15 @@ pub(super) async fn streamed(
     mut reply: Reply<'_>,
     decoder: &mut dyn Decode,
     sink: ChunkSink<'_>,
-) -> Result<(), LlmError> {
+) -> Result<Joiner, LlmError> {
     let request_id = reply.request_id.take();
     let at_home = |error: LlmError| at_home(endpoint, request_id.as_deref(), error);
     let fault = |fault: Fault| endpoint.fault(fault, request_id.as_deref());
+    let mut joiner = Joiner::new(endpoint.provider());
+    let mut give = |mut chunk: Chunk| {
+        joiner.push_and_number(&mut chunk);
+        sink(chunk);
+    };
     reply.body.watch_silence();
     let begin = beginning(&mut reply).await.map_err(at_home)?;
     let document = match begin.first() {
@@ -79,8 +84,8 @@ pub(super) async fn streamed(
         let mut body = begin.to_vec();
         body.extend(reply.body.all().await.map_err(at_home)?);
         let document = self::document(&body, &reply.content_type, decoder).map_err(fault)?;
-        sink(document.chunk);
-        return Ok(());
+        give(document.chunk);
+        return Ok(joiner);
     }
 
     let commented = begin.starts_with(b":");
@@ -97,9 +102,16 @@ pub(super) async fn streamed(
                 Err(error) => return Err(at_home(error)),
             };
             any = true;
-            let piece = decoder.event(&event).map_err(fault)?;
+            let piece = match decoder.event(&event) {
+                Ok(piece) => piece,
+                Err(nonsense) if nonsense.is_invalid() && ending.finish_reason.is_some() => break,
+                Err(nonsense) if nonsense.is_invalid() && event.is_cut => {
+                    return Err(fault(Fault::incomplete()));
+                }
+                Err(error) => return Err(fault(error)),
+            };
             if !is_empty(&piece.chunk) {
-                sink(piece.chunk);
+                give(piece.chunk);
             }
             ending.usage = piece.usage.or(ending.usage);
             ending.finish_reason = piece.finish_reason.or(ending.finish_reason);
@@ -112,9 +124,9 @@ pub(super) async fn streamed(
     if ending.said || ending.finish_reason.is_some() {
         reply.body.release();
         if let Some(chunk) = ending.chunk() {
-            sink(chunk);
+            give(chunk);
         }
-        return Ok(());
+        return Ok(joiner);
     }
     Err(fault(if any || commented {
         Fault::incomplete()
@@ -176,10 +188,9 @@ fn document(body: &[u8], content_type: &str, decoder: &mut dyn Decode) -> Result
         } else {
             content_type
         };
-        let shown = cut(text);
-        return Err(Fault::invalid(format!(
-            "the response is not a JSON object ({kind}): {shown}"
-        )));
+        return Err(
+            Fault::invalid(format!("the response is not a JSON object ({kind})")).showing(text),
+        );
     }
     decoder.document(text)
 }

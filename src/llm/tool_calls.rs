@@ -1,6 +1,6 @@
 //! From fragments to whole tool calls: the one place where pieces of an answer are put together.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -24,6 +24,8 @@ pub struct Joiner {
     calls: Vec<Call>,
     /// Which call an index stands for now; an index may come to stand for another one.
     open: HashMap<u32, usize>,
+    /// The index under which a call is told on, by the index given away.
+    given_out: HashSet<u32>,
     by_id: HashMap<Text, usize>,
     usage: Option<Usage>,
     finish_reason: Option<Text>,
@@ -34,6 +36,8 @@ struct Call {
     id: Text,
     name: Text,
     arguments: TextBuilder,
+    /// What its fragments are told apart by where they are passed on.
+    index: u32,
     /// Whether the last fragment ended in a brace: only then may the arguments be complete.
     closed: bool,
 }
@@ -48,6 +52,7 @@ impl Joiner {
             reasoning: None,
             calls: Vec::new(),
             open: HashMap::new(),
+            given_out: HashSet::new(),
             by_id: HashMap::new(),
             usage: None,
             finish_reason: None,
@@ -55,12 +60,25 @@ impl Joiner {
     }
 
     pub fn push(&mut self, chunk: &Chunk) {
+        for delta in &chunk.tool_call_deltas {
+            self.push_call(delta);
+        }
+        self.push_rest(chunk);
+    }
+
+    /// Pushes `chunk` and gives each fragment the index of its call: servers leave it out, or use one for two calls.
+    pub fn push_and_number(&mut self, chunk: &mut Chunk) {
+        for delta in &mut chunk.tool_call_deltas {
+            let at = self.push_call(delta);
+            delta.index = self.calls.get(at).map(|call| call.index);
+        }
+        self.push_rest(chunk);
+    }
+
+    fn push_rest(&mut self, chunk: &Chunk) {
         self.content.push(&chunk.delta);
         if let Some(reasoning) = &chunk.reasoning_delta {
             self.reasoning.get_or_insert_default().push(reasoning);
-        }
-        for delta in &chunk.tool_call_deltas {
-            self.push_call(delta);
         }
         if chunk.usage.is_some() {
             self.usage = chunk.usage;
@@ -96,20 +114,25 @@ impl Joiner {
         })
     }
 
-    fn push_call(&mut self, delta: &ToolCallDelta) {
+    /// Says which call the fragment went to.
+    fn push_call(&mut self, delta: &ToolCallDelta) -> usize {
         let given = |text: &Option<Text>| text.clone().filter(|text| !text.is_empty());
         let (id, name) = (given(&delta.id), given(&delta.name));
         let at = if let Some(at) = self.position(delta, id.as_ref(), name.as_ref()) {
             at
         } else {
-            self.calls.push(Call::default());
+            let index = self.give_out(delta.index);
+            self.calls.push(Call {
+                index,
+                ..Call::default()
+            });
             self.calls.len() - 1
         };
         if let Some(index) = delta.index {
             self.open.insert(index, at);
         }
         let Some(call) = self.calls.get_mut(at) else {
-            return;
+            return at;
         };
         if let Some(id) = id.filter(|_| call.id.is_empty()) {
             self.by_id.insert(id.clone(), at);
@@ -122,6 +145,18 @@ impl Joiner {
             call.arguments.push(input);
             call.closed = input.escaped().trim_end().ends_with('}');
         }
+        at
+    }
+
+    /// The index of a new call: what the server says, if no other call has it.
+    fn give_out(&mut self, said: Option<u32>) -> u32 {
+        let free = said
+            .into_iter()
+            .chain(0..=u32::MAX)
+            .find(|index| !self.given_out.contains(index))
+            .unwrap_or_default();
+        self.given_out.insert(free);
+        free
     }
 
     /// Which call a fragment belongs to; `None` begins a new one.

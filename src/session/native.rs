@@ -8,7 +8,7 @@ use super::hooks::{Extent, Model, PieceSink, Prompt, Records, Tools, TurnRead, T
 use crate::{
     context::History,
     error::Result,
-    llm::{Adapter, Completion, Joiner, Request},
+    llm::{Adapter, Completion, Request},
     message::Message,
     storage::{ListRecords, Loaded, Slot, Storage, Write},
     text::Text,
@@ -119,12 +119,8 @@ impl Model for NativeModel {
         let Some(pieces) = pieces else {
             return Ok(self.adapter.complete(request).await?);
         };
-        let mut joiner = Joiner::new(self.adapter.provider());
-        let mut sink = |chunk| {
-            pieces(&chunk);
-            joiner.push(&chunk);
-        };
-        self.adapter.stream(request, &mut sink).await?;
-        Ok(joiner.finish()?)
+        let mut sink = |chunk| pieces(&chunk);
+        let joined = self.adapter.stream(request, &mut sink).await?.finish();
+        Ok(joined.map_err(|error| self.adapter.own(error))?)
     }
 }

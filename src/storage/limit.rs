@@ -27,6 +27,12 @@ impl Deadline {
         }
     }
 
+    /// How long the transaction may stay open in all.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
     #[must_use]
     pub fn at(&self) -> Instant {
         self.at

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use super::limit::Deadline;
 use crate::{
     error::Result,
     message::{Message, Role},
@@ -76,10 +77,14 @@ pub enum Write {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ListRecords {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Role>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
     /// The newest `last` of those that pass `role`; with it, `offset` and `limit` do not count.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<u64>,
 }
 
@@ -164,6 +169,8 @@ pub trait Storage: Store {
 /// An open transaction: it reads its own writes, others see them after `commit`.
 #[async_trait]
 pub trait Transaction: Store {
+    /// When it is rolled back if it is still open.
+    fn deadline(&self) -> Deadline;
     async fn commit(self: Box<Self>) -> Result<()>;
     async fn rollback(self: Box<Self>) -> Result<()>;
 }

@@ -53,29 +53,15 @@ impl Anthropic {
     }
 
     async fn complete_streamed(&self, request: Request<'_>) -> Result<Completion, LlmError> {
-        let mut joiner = Joiner::new(self.endpoint.provider());
-        let mut any_text = false;
-        self.stream(request, &mut |chunk| {
-            any_text |= !chunk.delta.is_empty();
-            joiner.push(&chunk);
-        })
-        .await?;
-        let mut completion = joiner
-            .finish()
-            .map_err(|error| self.endpoint.redacted(error))?;
-        if !any_text {
-            completion.content = None;
-        }
+        let joiner = self.stream(request, &mut |_| {}).await?;
+        let mut completion = joiner.finish().map_err(|error| self.own(error))?;
+        completion.content = completion.content.filter(|content| !content.is_empty());
         Ok(completion)
     }
 }
 
 #[async_trait]
 impl Adapter for Anthropic {
-    fn provider(&self) -> &'static str {
-        "anthropic"
-    }
-
     async fn complete(&self, request: Request<'_>) -> Result<Completion, LlmError> {
         if request::output_limit(&self.config, request) > MOST_UNSTREAMED {
             return self.complete_streamed(request).await;
@@ -84,8 +70,12 @@ impl Adapter for Anthropic {
         reading::whole(&self.endpoint, reply, &mut stream::Decoder::default()).await
     }
 
-    async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<(), LlmError> {
+    async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<Joiner, LlmError> {
         let reply = self.post(request, true).await?;
         reading::streamed(&self.endpoint, reply, &mut stream::Decoder::default(), sink).await
+    }
+
+    fn own(&self, error: LlmError) -> LlmError {
+        self.endpoint.redacted(error)
     }
 }

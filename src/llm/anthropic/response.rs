@@ -48,9 +48,7 @@ pub(super) fn read(json: &str) -> Result<Document, Fault> {
         }
     }
     let mut tally = Tally::default();
-    if let Some(counts) = &message.usage {
-        tally.update(counts);
-    }
+    tally.update(message.usage);
     Ok(Document {
         has_content: content.is_some(),
         chunk: Chunk {

@@ -52,9 +52,7 @@ impl Decode for Decoder {
                 let message: Option<Message<'_>> = data
                     .message
                     .and_then(|raw| serde_json::from_str(raw.get()).ok());
-                if let Some(counts) = message.and_then(|message| message.usage) {
-                    self.tally.update(&counts);
-                }
+                self.tally.update(message.and_then(|message| message.usage));
             }
             Some("content_block_start") => {
                 self.last = index(data.index).unwrap_or(self.last);
@@ -77,9 +75,7 @@ impl Decode for Decoder {
                     .extend(kept.map(|input| arguments_at(at, input)));
             }
             Some("message_delta") => {
-                if let Some(counts) = &data.usage {
-                    self.tally.update(counts);
-                }
+                self.tally.update(data.usage);
                 piece.finish_reason = finish_reason(data.delta.and_then(|delta| delta.stop_reason));
             }
             Some("message_stop") => {

@@ -20,7 +20,7 @@ pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub stop_reason: Loose<'a>,
     #[serde(borrow)]
-    pub usage: Option<Counts<'a>>,
+    pub usage: Loose<'a>,
     #[serde(borrow)]
     pub error: Loose<'a>,
 }
@@ -55,7 +55,7 @@ pub(super) struct StreamEvent<'a> {
     #[serde(borrow)]
     pub delta: Option<Delta<'a>>,
     #[serde(borrow)]
-    pub usage: Option<Counts<'a>>,
+    pub usage: Loose<'a>,
     #[serde(borrow)]
     pub error: Loose<'a>,
 }
@@ -76,7 +76,7 @@ pub(super) struct Delta<'a> {
 
 #[derive(Deserialize)]
 #[expect(clippy::struct_field_names, reason = "the protocol's own names")]
-pub(super) struct Counts<'a> {
+struct Counts<'a> {
     #[serde(borrow)]
     input_tokens: Loose<'a>,
     #[serde(borrow)]
@@ -97,7 +97,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn update(&mut self, counts: &Counts<'_>) {
+    pub(super) fn update(&mut self, usage: Loose<'_>) {
+        let counts = usage.and_then(|usage| serde_json::from_str::<Counts<'_>>(usage.get()).ok());
+        let Some(counts) = counts else {
+            return;
+        };
         self.input = number(counts.input_tokens).or(self.input);
         self.written = number(counts.cache_creation_input_tokens).or(self.written);
         self.read = number(counts.cache_read_input_tokens).or(self.read);

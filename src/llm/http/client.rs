@@ -1,7 +1,7 @@
 //! Connections and attempts.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -35,7 +35,8 @@ pub struct Http(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    client: OnceLock<Result<Client, String>>,
+    tls: OnceLock<Result<rustls::ClientConfig, String>>,
+    client: Mutex<Option<Client>>,
     /// Ends the tasks that [`Body::release`] leaves behind.
     closing: CancellationToken,
 }
@@ -61,10 +62,10 @@ impl Http {
         // Made before the first deadline begins: reading the system's certificates takes a moment.
         let client = self
             .client()
-            .map_err(|problem| endpoint.error("connection", problem))?;
+            .map_err(|problem| endpoint.error("connection", &problem))?;
         let mut attempt = 0;
         loop {
-            let failed = match self.attempt(client, endpoint, &body).await {
+            let failed = match self.attempt(&client, endpoint, &body).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
@@ -72,7 +73,9 @@ impl Http {
                 return Err(failed);
             }
             let wait = retry::wait(failed.retry_after, attempt, retry::chance());
+            let given_up = GivenUp(self);
             tokio::time::sleep(wait).await;
+            std::mem::forget(given_up);
             attempt += 1;
         }
     }
@@ -116,19 +119,40 @@ impl Http {
         })
     }
 
-    fn client(&self) -> Result<&Client, &str> {
-        let made = self.0.client.get_or_init(|| {
-            let tls = tls::client_config().map_err(|error| format!("no TLS: {error}"))?;
-            Client::builder()
-                .tls_backend_preconfigured(tls)
-                .redirect(redirect::Policy::none())
-                .referer(false)
-                .tcp_nodelay(true)
-                .pool_max_idle_per_host(MOST_IDLE)
-                .build()
-                .map_err(|error| format!("no HTTP client: {error}"))
-        });
-        made.as_ref().map_err(String::as_str)
+    fn client(&self) -> Result<Client, String> {
+        let mut kept = self.kept_client();
+        if let Some(client) = &*kept {
+            return Ok(client.clone());
+        }
+        let tls = self
+            .0
+            .tls
+            .get_or_init(|| tls::client_config().map_err(|error| format!("no TLS: {error}")));
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls.clone()?)
+            .redirect(redirect::Policy::none())
+            .referer(false)
+            .tcp_nodelay(true)
+            .pool_max_idle_per_host(MOST_IDLE)
+            .build()
+            .map_err(|error| format!("no HTTP client: {error}"))?;
+        Ok(kept.insert(client).clone())
+    }
+
+    fn kept_client(&self) -> std::sync::MutexGuard<'_, Option<Client>> {
+        self.0.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Dropped while a call waits for its next attempt: the caller has given up, and no connection is to stay for it.
+///
+/// The one of the refused attempt is among the idle ones by then. It cannot be told from them, so they all go, with
+/// the client that keeps them; connections in use live on.
+struct GivenUp<'h>(&'h Http);
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        self.0.kept_client().take();
     }
 }
 

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use super::{
     Endpoint,
-    fault::{Fault, Report, cut},
+    fault::{Fault, INVALID, Report, cut},
 };
 use crate::error::LlmError;
 
@@ -19,9 +19,17 @@ impl Endpoint {
     }
 
     pub(crate) fn fault(&self, fault: Fault, request_id: Option<&str>) -> LlmError {
+        let message = match fault.shown {
+            None => fault.message,
+            Some(shown) => format!(
+                "{}: {}",
+                fault.message,
+                cut(&self.redactor().redact(&shown))
+            ),
+        };
         self.redacted(LlmError {
-            message: fault.message,
-            code: fault.code.unwrap_or_else(|| "invalid_response".to_owned()),
+            message,
+            code: fault.code.unwrap_or_else(|| INVALID.to_owned()),
             kind: fault.kind,
             request_id: request_id.map(str::to_owned).or(fault.request_id),
             retryable: fault.retryable,
@@ -55,6 +63,10 @@ impl Endpoint {
         let error = error.without_url();
         let cause = chain(&error);
         let innermost = cause.rsplit(": ").next().unwrap_or_default();
+        if is_corrupt(&error) {
+            let message = format!("the response cannot be decompressed: {innermost}");
+            return self.error(INVALID, &message);
+        }
         let (code, message) = if error.is_timeout() {
             ("timeout", format!("the connection timed out: {innermost}"))
         } else {
@@ -87,6 +99,14 @@ impl Endpoint {
         }
         error
     }
+}
+
+/// Whether the bytes came as they were sent, and are not what they are said to be.
+fn is_corrupt(error: &reqwest::Error) -> bool {
+    let cause = error.source().and_then(|source| source.downcast_ref());
+    cause.is_some_and(|cause: &std::io::Error| {
+        error.is_decode() && cause.kind() != std::io::ErrorKind::UnexpectedEof
+    })
 }
 
 /// The messages of an error and of everything beneath it.

@@ -9,19 +9,35 @@ pub(super) const LONGEST_TEXT: usize = 1_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) message: String,
+    /// What the provider sent, put behind the message: whole, because secrets must go before it is cut.
+    pub(super) shown: Option<String>,
     pub(crate) code: Option<String>,
     pub(crate) kind: Option<String>,
     pub(crate) request_id: Option<String>,
     pub(crate) retryable: bool,
 }
 
+pub(super) const INVALID: &str = "invalid_response";
+
 impl Fault {
     /// The provider answered something that its protocol does not allow.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
-            code: Some("invalid_response".to_owned()),
+            code: Some(INVALID.to_owned()),
             ..Self::default()
+        }
+    }
+
+    /// Whether what came cannot be read, which is not the same as an error that can.
+    pub(crate) fn is_invalid(&self) -> bool {
+        self.code.as_deref() == Some(INVALID)
+    }
+
+    pub(crate) fn showing(self, sent: &str) -> Self {
+        Self {
+            shown: Some(sent.to_owned()),
+            ..self
         }
     }
 
@@ -40,9 +56,10 @@ impl Fault {
         let report = Report::read(text);
         let retryable = report.is_passing();
         Self {
+            shown: report.message.is_none().then(|| text.to_owned()),
             message: report
                 .message
-                .unwrap_or_else(|| format!("the provider reported an error: {}", cut(text))),
+                .unwrap_or_else(|| "the provider reported an error".to_owned()),
             code: Some(report.code.unwrap_or_else(|| "provider_error".to_owned())),
             kind: report.kind,
             request_id: report.request_id,
@@ -110,7 +127,7 @@ impl Report {
 }
 
 /// The start of a body, for a message.
-pub(crate) fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(LONGEST_TEXT) {
         None => text.to_owned(),
         Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",

@@ -14,7 +14,7 @@ pub(crate) use body::Reply;
 pub use client::Http;
 pub(crate) use endpoint::Endpoint;
 pub use endpoint::Limits;
-pub(crate) use fault::{Fault, cut};
+pub(crate) use fault::Fault;
 pub(crate) use secret::Redactor;
 pub use secret::Secret;
 pub(crate) use sse::{Event, events};

@@ -5,7 +5,13 @@
 //! event that lacks one, and U+FFFD for bytes that are not UTF-8, because the crate ends the stream there where the
 //! standard goes on. Also tried: `eventsource-stream` 0.2, which panics on a byte order mark and is quadratic.
 
-use std::pin::Pin;
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
@@ -19,6 +25,8 @@ pub(crate) struct Event {
     /// The `event:` field; `None` where it is missing or empty.
     pub name: Option<String>,
     pub data: String,
+    /// The body ended in it: no blank line came, and there may be more that did not come.
+    pub is_cut: bool,
 }
 
 /// The events of a body. An error of `source` comes after the events before it and ends them.
@@ -26,27 +34,33 @@ pub(crate) fn events<S>(source: S) -> impl Stream<Item = Result<Event, LlmError>
 where
     S: Stream<Item = Result<Bytes, LlmError>> + Send,
 {
+    let ended = Arc::new(AtomicBool::new(false));
     let text = Text {
         source: Box::pin(source),
         cut: Vec::new(),
-        ended: false,
+        ended: ended.clone(),
     };
     let text = stream::unfold(text, |mut text| async {
         let piece = text.next().await?;
         Some((piece, text))
     });
-    SseByteStream::new(Box::pin(text)).filter_map(|block| async {
-        match block {
-            Ok(block) => {
-                let data = block.data.filter(|data| !data.is_empty())?;
-                let name = block.event.filter(|name| !name.is_empty());
-                Some(Ok(Event { name, data }))
-            }
+    SseByteStream::new(Box::pin(text)).filter_map(move |block| {
+        let event = match block {
+            Ok(block) => block
+                .data
+                .filter(|data| !data.is_empty())
+                .map(|data| Event {
+                    name: block.event.filter(|name| !name.is_empty()),
+                    data,
+                    is_cut: ended.load(Ordering::Relaxed),
+                })
+                .map(Ok),
             Err(sse_stream::Error::Body(error)) => Some(Err(*error
                 .downcast::<LlmError>()
                 .unwrap_or_else(|other| Box::new(unreadable(&*other))))),
             Err(other) => Some(Err(unreadable(&other))),
-        }
+        };
+        std::future::ready(event)
     })
 }
 
@@ -63,22 +77,22 @@ struct Text<S> {
     source: Pin<Box<S>>,
     /// The start of a character whose rest is in the next piece; at most three bytes.
     cut: Vec<u8>,
-    ended: bool,
+    ended: Arc<AtomicBool>,
 }
 
 impl<S: Stream<Item = Result<Bytes, LlmError>>> Text<S> {
     async fn next(&mut self) -> Option<Result<Bytes, LlmError>> {
-        if self.ended {
+        if self.ended.load(Ordering::Relaxed) {
             return None;
         }
         match self.source.next().await {
             Some(Ok(piece)) => Some(Ok(self.valid(piece))),
             Some(Err(error)) => {
-                self.ended = true;
+                self.ended.store(true, Ordering::Relaxed);
                 Some(Err(error))
             }
             None => {
-                self.ended = true;
+                self.ended.store(true, Ordering::Relaxed);
                 let cut = String::from_utf8_lossy(&self.cut);
                 Some(Ok(Bytes::from(format!("{cut}\n\n"))))
             }

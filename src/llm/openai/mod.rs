@@ -17,7 +17,7 @@ use bytes::Bytes;
 pub use config::{MaxTokensField, OpenAiConfig, compatible, gpt};
 
 use super::{
-    Adapter, ChunkSink, Completion, Request,
+    Adapter, ChunkSink, Completion, Joiner, Request,
     http::{Endpoint, Http, Reply},
     reading,
 };
@@ -78,18 +78,18 @@ fn refuses_stream_options(error: &LlmError) -> bool {
 
 #[async_trait]
 impl Adapter for OpenAi {
-    fn provider(&self) -> &'static str {
-        "openai"
-    }
-
     async fn complete(&self, request: Request<'_>) -> Result<Completion, LlmError> {
         let body = request::body(&self.config, request, request::Mode::Whole);
         let reply = self.post(body).await?;
         reading::whole(&self.endpoint, reply, &mut stream::Decoder).await
     }
 
-    async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<(), LlmError> {
+    async fn stream(&self, request: Request<'_>, sink: ChunkSink<'_>) -> Result<Joiner, LlmError> {
         let reply = self.post_stream(request).await?;
         reading::streamed(&self.endpoint, reply, &mut stream::Decoder, sink).await
+    }
+
+    fn own(&self, error: LlmError) -> LlmError {
+        self.endpoint.redacted(error)
     }
 }

@@ -77,7 +77,7 @@ struct Counts<'a> {
     #[serde(borrow)]
     completion_tokens: Loose<'a>,
     #[serde(borrow)]
-    prompt_tokens_details: Option<Details<'a>>,
+    prompt_tokens_details: Loose<'a>,
     /// `DeepSeek`'s own.
     #[serde(borrow)]
     prompt_cache_hit_tokens: Loose<'a>,
@@ -109,6 +109,7 @@ impl<'a> Answer<'a> {
         let completion = number(counts.completion_tokens);
         let cached = counts
             .prompt_tokens_details
+            .and_then(|details| serde_json::from_str::<Details<'_>>(details.get()).ok())
             .and_then(|details| number(details.cached_tokens))
             .or_else(|| number(counts.prompt_cache_hit_tokens));
         (prompt.is_some() || completion.is_some()).then(|| Usage {

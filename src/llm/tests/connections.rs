@@ -13,7 +13,7 @@ async fn abandoned(protocol: Protocol, response: Response, streaming: bool) -> D
     let call = tokio::spawn(async move {
         let messages = hello();
         if streaming {
-            adapter.stream(ask(&messages), &mut |_| {}).await
+            adapter.stream(ask(&messages), &mut |_| {}).await.map(drop)
         } else {
             adapter.complete(ask(&messages)).await.map(drop)
         }

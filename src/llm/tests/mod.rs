@@ -108,6 +108,7 @@ async fn stream_from(protocol: Protocol, player: &Player, more: &str) -> Outcome
     let result = adapter
         .stream(ask(&messages), &mut |chunk| chunks.push(chunk))
         .await;
+    let result = result.map(drop);
     Outcome { chunks, result }
 }
 

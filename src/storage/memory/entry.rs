@@ -18,6 +18,8 @@ pub(super) struct Entry {
     pub(super) memory: Option<Text>,
     pub(super) cache: Option<CompressionCache>,
     records: Arc<Vec<Message>>,
+    /// The newest records, until they can be put into the list without a copy or somebody reads it.
+    tail: Vec<Message>,
     history: u64,
     revision: u64,
 }
@@ -34,23 +36,40 @@ impl Entry {
         Text::from(format!("{}.{}", self.history, self.revision))
     }
 
-    /// Copies the list only while somebody holds it. Grows by an eighth, not twofold: a record costs little more
-    /// than its text.
+    /// While somebody holds the list (a snapshot, the state under a transaction) the record waits in `tail`.
     pub(super) fn append(&mut self, record: Message) {
-        let room = self.records.len() / 8 + 4;
-        if Arc::get_mut(&mut self.records).is_none() {
-            let mut copy = Vec::with_capacity(self.records.len() + room);
+        self.tail.push(record);
+        self.join_in_place();
+    }
+
+    /// Puts what waits at the end of the list, where that needs no copy of it.
+    pub(super) fn join_in_place(&mut self) {
+        if let Some(records) = Arc::get_mut(&mut self.records) {
+            // Grows by little, not twofold: a record costs hardly more than its text.
+            if records.capacity() - records.len() < self.tail.len() {
+                records.reserve_exact(self.tail.len().max(records.len() / 16 + 4));
+            }
+            records.append(&mut self.tail);
+        }
+    }
+
+    pub(super) fn is_joined(&self) -> bool {
+        self.tail.is_empty()
+    }
+
+    /// As [`Self::join_in_place`], with a copy where one is needed.
+    pub(super) fn join(&mut self) {
+        if !self.is_joined() && Arc::get_mut(&mut self.records).is_none() {
+            let mut copy = Vec::with_capacity(self.records.len() + self.tail.len());
             copy.extend_from_slice(&self.records);
             self.records = Arc::new(copy);
         }
-        let records = Arc::make_mut(&mut self.records);
-        if records.len() == records.capacity() {
-            records.reserve_exact(room);
-        }
-        records.push(record);
+        self.join_in_place();
+        self.tail.shrink_to_fit();
     }
 
     pub(super) fn trim(&mut self, keep_recent: u64) {
+        self.join();
         let keep = clamp(keep_recent);
         let gone = self.records.len().saturating_sub(keep);
         if gone == 0 {
@@ -68,6 +87,7 @@ impl Entry {
         self.cache = Some(cache);
     }
 
+    /// Of a joined entry.
     pub(super) fn list(&self, options: &ListRecords) -> Arc<Vec<Message>> {
         if *options == ListRecords::default() {
             return self.records.clone();
@@ -94,6 +114,7 @@ impl Entry {
         )
     }
 
+    /// Of a joined entry.
     pub(super) fn load(&self, slot: Slot) -> Loaded {
         let fingerprint = self.fingerprint();
         let cache = self.cache.as_ref().filter(|cache| {

@@ -82,12 +82,12 @@ impl Shared {
         self.lock().as_ref().map(how).ok_or_else(limit::closed)
     }
 
-    fn write(&self, how: impl FnOnce(&mut State)) -> Result<()> {
+    fn change<T>(&self, how: impl FnOnce(&mut State) -> T) -> Result<T> {
         self.lock().as_mut().map(how).ok_or_else(limit::closed)
     }
 }
 
-/// [`Store`] over two methods: `read` hands out the state, `write` applies a list.
+/// [`Store`] over three methods: `read` and `change` hand out the state, `write` applies a list.
 macro_rules! impl_store {
     ($of:ty) => {
         #[async_trait]
@@ -105,7 +105,12 @@ macro_rules! impl_store {
                 id: &Text,
                 options: &ListRecords,
             ) -> Result<Arc<Vec<Message>>> {
-                self.read(|state| state.entry(id).map(|e| e.list(options)).unwrap_or_default())
+                self.change(|state| {
+                    state
+                        .joined(id)
+                        .map(|e| e.list(options))
+                        .unwrap_or_default()
+                })
             }
 
             async fn get_system_prompt(&self, id: &Text) -> Result<Option<Text>> {
@@ -160,7 +165,7 @@ impl_store!(InMemoryStorage);
 #[async_trait]
 impl Storage for InMemoryStorage {
     async fn load(&self, id: &Text, slot: Slot) -> Result<Loaded> {
-        self.read(|state| state.entry(id).map(|e| e.load(slot)).unwrap_or_default())
+        self.change(|state| state.joined(id).map(|e| e.load(slot)).unwrap_or_default())
     }
 
     async fn begin(&self) -> Result<Box<dyn Transaction>> {
@@ -185,9 +190,13 @@ impl InMemoryStorage {
         self.shared.read(how)
     }
 
+    fn change<T>(&self, how: impl FnOnce(&mut State) -> T) -> Result<T> {
+        self.shared.change(how)
+    }
+
     async fn write(&self, writes: Vec<Write>) -> Result<()> {
         check::writes(&writes)?;
         let _turn = self.shared.gate.enter().await;
-        self.shared.write(|state| state.apply(writes))
+        self.shared.change(|state| state.apply(writes))
     }
 }

@@ -27,6 +27,21 @@ impl State {
         self.entries.get(id).map(|entry| &**entry)
     }
 
+    /// The entry with all its records in one list.
+    pub(super) fn joined(&mut self, id: &Text) -> Option<&Entry> {
+        if !self.entry(id)?.is_joined() {
+            self.change(id, Entry::join);
+        }
+        self.entry(id)
+    }
+
+    /// Joins what needs no copy: after a commit nobody else holds the lists it has changed.
+    pub(super) fn join_in_place(&mut self, ids: &[Text]) {
+        for id in ids {
+            self.change(id, Entry::join_in_place);
+        }
+    }
+
     pub(super) fn session(&self, id: &Text) -> Option<SessionMeta> {
         self.entry(id)?.meta.as_ref().map(|(_, meta)| meta.clone())
     }

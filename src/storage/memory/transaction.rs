@@ -110,6 +110,8 @@ pub(super) struct MemoryTransaction {
     shared: Arc<Shared>,
     draft: Arc<Mutex<Draft>>,
     deadline: Deadline,
+    /// Ids of the sessions whose lists are joined after the commit.
+    appended: Mutex<Vec<Text>>,
 }
 
 impl MemoryTransaction {
@@ -121,11 +123,12 @@ impl MemoryTransaction {
             shared,
             draft,
             deadline,
+            appended: Mutex::default(),
         }
     }
 
     /// Runs `how` while nobody can end the transaction.
-    fn with<T>(&self, how: impl FnOnce(&mut State) -> T) -> Result<T> {
+    fn change<T>(&self, how: impl FnOnce(&mut State) -> T) -> Result<T> {
         self.shared.read(|_| ())?;
         let mut draft = guard(&self.draft);
         if self.deadline.passed() && matches!(*draft, Draft::Open(..)) {
@@ -142,13 +145,21 @@ impl MemoryTransaction {
     }
 
     fn read<T>(&self, how: impl FnOnce(&State) -> T) -> Result<T> {
-        self.with(|state| how(state))
+        self.change(|state| how(state))
     }
 
     #[expect(clippy::unused_async, reason = "the shape that `impl_store` asks for")]
     async fn write(&self, writes: Vec<Write>) -> Result<()> {
         check::writes(&writes)?;
-        self.with(|state| state.apply(writes))
+        for write in &writes {
+            if let Write::AppendRecord { id, .. } = write {
+                let mut appended = guard(&self.appended);
+                if appended.last() != Some(id) {
+                    appended.push(id.clone());
+                }
+            }
+        }
+        self.change(|state| state.apply(writes))
     }
 }
 
@@ -156,10 +167,16 @@ impl_store!(MemoryTransaction);
 
 #[async_trait]
 impl Transaction for MemoryTransaction {
+    fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
     async fn commit(self: Box<Self>) -> Result<()> {
-        self.with(|state| {
-            self.shared
-                .write(|current| *current = std::mem::take(state))
+        self.change(|state| {
+            self.shared.change(|current| {
+                *current = std::mem::take(state);
+                current.join_in_place(&guard(&self.appended));
+            })
         })?
     }
 

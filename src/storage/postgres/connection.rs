@@ -14,11 +14,7 @@ use tokio::time::timeout;
 use tokio_postgres::{Client, Error as Driver};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{
-    fault,
-    options::{PostgresOptions, Target},
-    tls,
-};
+use super::{fault, options::PostgresOptions, target::Target, tls};
 use crate::error::{Error, Result};
 
 /// Load balancers and firewalls forget idle connections without a word, the strictest known ones after 240 s and more
@@ -105,11 +101,37 @@ impl Connection {
             .ok_or_else(|| Error::Internal("a connection was used after its end".to_owned()))
     }
 
+    pub(super) fn statement_timeout(&self) -> Duration {
+        self.statement_timeout
+    }
+
+    /// Whether it is not known what became of a statement; the connection is closed when it is dropped.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+
+    /// A connection that is dropped before `settled` is closed.
+    pub(super) fn unsettled(&self) {
+        self.broken.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn settled(&self) {
+        self.broken.store(false, Ordering::Relaxed);
+    }
+
+    fn failure(&self, error: Driver) -> Failure {
+        if fault::is_cancelled(&error) {
+            Failure::Other(fault::too_slow(self.statement_timeout))
+        } else {
+            Failure::Driver(error)
+        }
+    }
+
     /// Waits for what a statement answers, for as long as a statement may take. The first poll is the statement's own, so
     /// whatever it sends first is sent then.
     ///
-    /// A statement that takes too long is cancelled at the server and its own answer awaited: after an error of this
-    /// function a write has not happened, unless the connection was lost.
+    /// A statement that takes too long is cancelled at the server and its own answer awaited, so that after a timeout it has
+    /// not happened. Where no answer comes either, the connection is closed, and only the server knows.
     pub(super) async fn run<T>(
         &self,
         statement: impl Future<Output = Result<T, Driver>>,
@@ -128,7 +150,7 @@ impl Connection {
     ) -> Result<T, Failure> {
         let mut statement = pin!(statement);
         if let Ok(outcome) = timeout(self.statement_timeout, &mut statement).await {
-            return outcome.map_err(Failure::Driver);
+            return outcome.map_err(|error| self.failure(error));
         }
         let cancel = self.client().map_err(Failure::Other)?.cancel_token();
         // Whether it could be delivered shows in the statement's own answer.
@@ -139,10 +161,9 @@ impl Connection {
         .await;
         match timeout(CANCEL, &mut statement).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) if !fault::is_cancelled(&error) => Err(Failure::Driver(error)),
-            Ok(Err(_)) => Err(Failure::Other(fault::too_slow(self.statement_timeout))),
+            Ok(Err(error)) => Err(self.failure(error)),
             Err(_) => {
-                self.broken.store(true, Ordering::Relaxed);
+                self.unsettled();
                 Err(Failure::Other(fault::too_slow(self.statement_timeout)))
             }
         }
@@ -157,7 +178,7 @@ pub(super) enum Failure {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if self.broken.load(Ordering::Relaxed)
+        if self.is_broken()
             && let Some(object) = self.object.take()
         {
             drop(Object::take(object));

@@ -10,12 +10,11 @@ use crate::{
     storage::limit,
 };
 
+const LOST: &str = "the connection to the database was lost";
+
 pub(super) fn of(error: &Driver) -> Error {
     let (code, message) = match error.code() {
-        None if error.is_closed() || is_io(error) => (
-            StorageCode::Unavailable,
-            "the connection to the database was lost",
-        ),
+        None if error.is_closed() || is_io(error) => (StorageCode::Unavailable, LOST),
         None => (StorageCode::Failed, "the database was not understood"),
         Some(state) => of_state(state),
     };
@@ -57,7 +56,7 @@ pub(super) fn too_slow(limit: Duration) -> Error {
     Error::Storage(StorageError::new(
         StorageCode::Timeout,
         format!(
-            "a statement took longer than {} ms and was cancelled",
+            "a statement took longer than {} ms and was given up",
             limit.as_millis()
         ),
     ))
@@ -72,17 +71,19 @@ pub(super) fn is_conflict(error: &Driver) -> bool {
 }
 
 pub(super) fn is_cancelled(error: &Driver) -> bool {
-    error.code() == Some(&SqlState::QUERY_CANCELED)
+    matches!(
+        error.code(),
+        Some(&SqlState::QUERY_CANCELED | &SqlState::LOCK_NOT_AVAILABLE)
+    )
 }
 
 /// Whether the connection went away, so that another one may do.
 pub(super) fn is_lost(error: &Error) -> bool {
-    matches!(error, Error::Storage(error) if error.code == StorageCode::Unavailable)
+    matches!(error, Error::Storage(error) if error.code == StorageCode::Unavailable && error.message == LOST)
 }
 
 fn of_state(state: &SqlState) -> (StorageCode, &'static str) {
     match state.code() {
-        "57014" | "55P03" => (StorageCode::Timeout, "a statement or a lock took too long"),
         "25P02" => (
             StorageCode::Transaction,
             "an earlier failure has ended the transaction",
@@ -97,10 +98,9 @@ fn of_state(state: &SqlState) -> (StorageCode, &'static str) {
             StorageCode::Incompatible,
             "the tables of the schema are not those of this storage",
         ),
-        code if code.starts_with("08") || code.starts_with("57P") => (
-            StorageCode::Unavailable,
-            "the connection to the database was lost",
-        ),
+        code if code.starts_with("08") || code.starts_with("57P") => {
+            (StorageCode::Unavailable, LOST)
+        }
         code if code.starts_with("53") => {
             (StorageCode::Unavailable, "the database lacks resources")
         }

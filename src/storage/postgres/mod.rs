@@ -1,6 +1,7 @@
 //! The storage in a PostgreSQL database, for many machines on one history.
 //!
-//! - [`options`], [`tls`]: where it is and how it is reached; [`connection`]: the pool and one statement on it
+//! - [`options`], [`target`], [`tls`]: where it is and how it is reached
+//! - [`connection`]: the pool and one statement on it; [`read`]: a statement and what its rows mean
 //! - [`schema`]: the tables; [`queries`], [`writes`]: what is asked; [`fault`]: what is answered when it cannot
 //! - [`transaction`]: an open transaction
 
@@ -8,7 +9,9 @@ mod connection;
 mod fault;
 mod options;
 mod queries;
+mod read;
 mod schema;
+mod target;
 mod tls;
 mod transaction;
 mod writes;
@@ -22,8 +25,9 @@ use tokio_util::sync::CancellationToken;
 pub use self::options::PostgresOptions;
 use self::{
     connection::{Connection, Connections, Failure},
-    options::Target,
-    queries::{Queries, Read},
+    queries::Queries,
+    read::Read,
+    target::Target,
     transaction::PostgresTransaction,
     writes::Changes,
 };
@@ -96,16 +100,22 @@ impl PostgresStorage {
     }
 
     async fn read<T>(&self, read: Read<T>) -> Result<T> {
-        let ask = async || {
-            let connection = self.connection().await?;
-            connection.run(read.ask(connection.client()?)).await
-        };
-        let answer = match ask().await {
-            // A connection of the pool that the server has closed meanwhile; a read may be asked twice.
-            Err(error) if fault::is_lost(&error) => ask().await,
-            answer => answer,
-        };
+        let connection = self.connection().await?;
+        let mut answer = connection.run(read.ask(connection.client()?)).await;
+        // The server has closed this connection of the pool meanwhile. A read may be asked twice.
+        if answer.as_ref().is_err_and(fault::is_lost) {
+            drop(connection);
+            let another = self.connection().await?;
+            answer = another.run(read.ask(another.client()?)).await;
+        }
         read.decode(answer?)
+    }
+
+    async fn begin_once(&self) -> Result<PostgresTransaction> {
+        let connection = self.connection().await?;
+        let deadline = Deadline::after(self.shared.options.transaction_timeout);
+        let (queries, closed) = (self.queries().clone(), self.shared.closed.clone());
+        PostgresTransaction::open(connection, queries, deadline, closed).await
     }
 
     async fn write(&self, writes: Vec<Write>) -> Result<()> {
@@ -116,7 +126,10 @@ impl PostgresStorage {
         let client = connection.client()?;
         let mut conflicts = 0;
         loop {
-            match connection.try_run(changes.apply(client, &sql)).await {
+            match connection
+                .try_run(changes.apply(client, &sql, connection.statement_timeout()))
+                .await
+            {
                 Ok(()) => return Ok(()),
                 Err(Failure::Driver(error))
                     if fault::is_conflict(&error) && conflicts < CONFLICTS =>
@@ -215,10 +228,11 @@ impl Storage for PostgresStorage {
     }
 
     async fn begin(&self) -> Result<Box<dyn Transaction>> {
-        let connection = self.connection().await?;
-        let deadline = Deadline::after(self.shared.options.transaction_timeout);
-        let (queries, closed) = (self.queries().clone(), self.shared.closed.clone());
-        let transaction = PostgresTransaction::open(connection, queries, deadline, closed).await?;
+        let transaction = match self.begin_once().await {
+            // As for a read: nothing was done yet.
+            Err(error) if fault::is_lost(&error) => self.begin_once().await?,
+            begun => begun?,
+        };
         Ok(Box::new(transaction))
     }
 

@@ -1,18 +1,11 @@
 //! The reads: one statement each, so from one moment, and in one round trip.
-//!
-//! Statements are unnamed and carry their types, so that no connection has to remember them: a pooler in transaction
-//! mode gives each to another one.
 
-use std::{borrow::Cow, fmt::Write as _, pin::pin, sync::Arc};
+use std::{borrow::Cow, fmt::Write as _, sync::Arc};
 
-use futures_util::TryStreamExt as _;
 use sha2::{Digest as _, Sha256};
-use tokio_postgres::{
-    Client, Error as Driver, Row,
-    types::{FromSql, ToSql, Type},
-};
+use tokio_postgres::Row;
 
-use super::fault;
+use super::read::{Read, get, many, one, text};
 use crate::{
     error::Result,
     message::Message,
@@ -23,59 +16,6 @@ use crate::{
 
 /// An index holds keys of up to 2 700 bytes; longer ids are known by their digest.
 const LONGEST_KEY: usize = 1_000;
-
-/// A statement, and what its rows mean.
-pub(super) struct Read<T> {
-    sql: String,
-    params: Vec<Param>,
-    decode: Box<dyn FnOnce(Vec<Row>) -> Result<T> + Send + Sync>,
-}
-
-enum Param {
-    Text(Option<String>),
-    Number(i64),
-}
-
-impl<T> Read<T> {
-    fn new(
-        sql: String,
-        decode: impl FnOnce(Vec<Row>) -> Result<T> + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            sql,
-            params: Vec::new(),
-            decode: Box::new(decode),
-        }
-    }
-
-    fn text(self, value: &str) -> Self {
-        self.optional_text(Some(value))
-    }
-
-    fn optional_text(mut self, value: Option<&str>) -> Self {
-        self.params.push(Param::Text(value.map(str::to_owned)));
-        self
-    }
-
-    fn number(mut self, value: u64) -> Self {
-        let signed = i64::try_from(value).unwrap_or(i64::MAX);
-        self.params.push(Param::Number(signed));
-        self
-    }
-
-    pub(super) async fn ask(&self, client: &Client) -> Result<Vec<Row>, Driver> {
-        let params = self.params.iter().map(|param| match param {
-            Param::Text(text) => (text as &(dyn ToSql + Sync), Type::TEXT),
-            Param::Number(number) => (number as &(dyn ToSql + Sync), Type::INT8),
-        });
-        let rows = pin!(client.query_typed_raw(&self.sql, params).await?);
-        rows.try_collect().await
-    }
-
-    pub(super) fn decode(self, rows: Vec<Row>) -> Result<T> {
-        (self.decode)(rows)
-    }
-}
 
 /// The statements over one schema.
 #[derive(Debug, Clone)]
@@ -94,7 +34,7 @@ impl Queries {
     }
 
     pub(super) fn apply(&self) -> String {
-        format!("SELECT {}.apply($1, $2, $3, $4, $5, $6)", self.schema)
+        format!("SELECT {}.apply($1, $2, $3, $4, $5, $6, $7)", self.schema)
     }
 
     pub(super) fn session(&self, id: &Text) -> Read<Option<SessionMeta>> {
@@ -248,7 +188,7 @@ impl Queries {
 
     pub(super) fn load(&self, id: &Text, slot: Slot) -> Read<Loaded> {
         let s = &self.schema;
-        // The sub-selects in the last part let the index on (session, seq) give both the range and the order.
+        // Records come as the database finds them, nearly always in order; sorting here is cheaper than there.
         let sql = format!(
             "WITH h AS MATERIALIZED (
                SELECT number, number || '.' || revision AS fingerprint FROM {s}.sessions WHERE id = $1),
@@ -260,9 +200,8 @@ impl Queries {
              UNION ALL SELECT 'cache', summary, compressed_count FROM c
              UNION ALL SELECT name, content, NULL FROM {s}.slots
                WHERE session = (SELECT number FROM h) AND name IN ('system_prompt', $2)
-             UNION ALL (SELECT 'record', message, seq FROM {s}.records
-               WHERE session = (SELECT number FROM h) AND seq > coalesce((SELECT last_seq FROM c), 0)
-               ORDER BY seq)"
+             UNION ALL SELECT 'record', message, seq FROM {s}.records
+               WHERE session = (SELECT number FROM h) AND seq > coalesce((SELECT last_seq FROM c), 0)"
         );
         let name = match slot {
             Slot::Insight => "insight",
@@ -301,7 +240,6 @@ fn loaded(rows: &[Row]) -> Result<Loaded> {
             _ => loaded.slot = Some(rows::text("slots.content", content)?),
         }
     }
-    // The parts of a UNION ALL come as the database likes, which so far was in order.
     if !records.is_sorted_by_key(|(seq, _)| *seq) {
         records.sort_by_key(|(seq, _)| *seq);
     }
@@ -340,20 +278,4 @@ fn condition(filter: &SessionFilter) -> String {
     } else {
         format!("WHERE {}", both.join(" AND "))
     }
-}
-
-fn one<T>(rows: &[Row], read: impl FnOnce(&Row) -> Result<T>) -> Result<Option<T>> {
-    rows.first().map(read).transpose()
-}
-
-fn many<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T>) -> Result<Vec<T>> {
-    rows.iter().map(read).collect()
-}
-
-fn text(row: &Row, column: usize) -> Result<&str> {
-    get(row, column)
-}
-
-fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T> {
-    row.try_get(column).map_err(|error| fault::of(&error))
 }

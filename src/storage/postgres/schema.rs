@@ -13,12 +13,11 @@ pub(super) async fn migrate(connection: &Connection, quoted: &str) -> Result<()>
     if pending(connection, quoted).await?.is_empty() {
         return Ok(());
     }
-    let outcome = locked(connection, quoted).await;
-    if outcome.is_err() {
-        let rollback = connection.client()?.batch_execute("ROLLBACK");
-        let _ = connection.run(rollback).await;
-    }
-    outcome
+    // A failure and a caller that goes away leave the transaction open: the connection is then not used again.
+    connection.unsettled();
+    locked(connection, quoted).await?;
+    connection.settled();
+    Ok(())
 }
 
 async fn locked(connection: &Connection, quoted: &str) -> Result<()> {

@@ -15,7 +15,7 @@ use rustls::{
 use rustls_platform_verifier::Verifier as PlatformVerifier;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::options::{Target, Verify};
+use super::target::{Target, Verify};
 use crate::error::{Error, Result, StorageCode, StorageError};
 
 /// Reads certificates from the disk, so it is made at the first connection.

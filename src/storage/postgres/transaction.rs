@@ -13,12 +13,7 @@ use futures_util::{FutureExt as _, future::join3};
 use tokio::{select, task::JoinHandle, time::sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    connection::Connection,
-    impl_store,
-    queries::{Queries, Read},
-    writes::Changes,
-};
+use super::{connection::Connection, impl_store, queries::Queries, read::Read, writes::Changes};
 use crate::{
     error::{Error, Result, StorageCode, StorageError},
     message::Message,
@@ -41,6 +36,7 @@ enum Slot {
 pub(super) struct PostgresTransaction {
     queries: Queries,
     slot: Arc<Mutex<Slot>>,
+    deadline: Deadline,
     closed: CancellationToken,
     watch: JoinHandle<()>,
 }
@@ -58,6 +54,7 @@ impl PostgresTransaction {
         let transaction = Self {
             queries,
             slot,
+            deadline,
             closed,
             watch,
         };
@@ -84,7 +81,7 @@ impl PostgresTransaction {
         // All three are sent at once; after a failure of the second the third fails as well.
         let all = join3(
             connection.run(client.batch_execute("SAVEPOINT list")),
-            connection.run(changes.apply(client, &sql)),
+            connection.run(changes.apply(client, &sql, connection.statement_timeout())),
             connection.run(client.batch_execute("RELEASE SAVEPOINT list")),
         );
         let (begun, applied, released) = self.guard(all.map(Ok)).await?;
@@ -116,6 +113,13 @@ impl PostgresTransaction {
             }
             let slot = lock(&self.slot);
             match slot.connection() {
+                // What was sent before may still happen, so it must not be committed.
+                Ok(connection) if connection.is_broken() => {
+                    Poll::Ready(Err(Error::Storage(StorageError::new(
+                        StorageCode::Transaction,
+                        "an earlier failure has ended the transaction",
+                    ))))
+                }
                 Ok(_) => statement.as_mut().poll(cx),
                 Err(error) => Poll::Ready(Err(error)),
             }
@@ -136,6 +140,10 @@ impl_store!(PostgresTransaction);
 
 #[async_trait]
 impl Transaction for PostgresTransaction {
+    fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
     async fn commit(self: Box<Self>) -> Result<()> {
         // A `COMMIT` alone would turn a failed transaction into a silent rollback.
         self.execute("SELECT 1; COMMIT").await?;

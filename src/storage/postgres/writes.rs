@@ -1,9 +1,9 @@
 //! A list of writes as the columns of one statement.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use tokio_postgres::{
-    Error as Driver,
+    Client, Error as Driver,
     types::{ToSql, Type},
 };
 
@@ -37,18 +37,27 @@ impl<'a> Changes<'a> {
         Ok(changes)
     }
 
+    /// `patience` is how long to wait for a lock.
     pub(super) async fn apply(
         &self,
-        client: &tokio_postgres::Client,
+        client: &Client,
         sql: &str,
+        patience: Duration,
     ) -> Result<(), Driver> {
-        let params: [(&(dyn ToSql + Sync), Type); 6] = [
+        // 0 would be no limit; PostgreSQL counts with 32 bits.
+        let patience = i64::from(
+            i32::try_from(patience.as_millis())
+                .unwrap_or(i32::MAX)
+                .max(1),
+        );
+        let params: [(&(dyn ToSql + Sync), Type); 7] = [
             (&self.kinds, Type::TEXT_ARRAY),
             (&self.ids, Type::TEXT_ARRAY),
             (&self.a, Type::TEXT_ARRAY),
             (&self.b, Type::TEXT_ARRAY),
             (&self.c, Type::TEXT_ARRAY),
             (&self.n, Type::INT8_ARRAY),
+            (&patience, Type::INT8),
         ];
         client.execute_typed(sql, &params).await.map(drop)
     }

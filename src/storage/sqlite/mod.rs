@@ -1,11 +1,12 @@
 //! The storage in an embedded file.
 //!
 //! - [`file`]: opening it; [`schema`]: its tables
-//! - [`worker`]: the thread that owns the connections; [`transaction`]: an open transaction
+//! - [`worker`]: the thread that owns the connections; [`jobs`]: what it is given to do; [`transaction`]: an open transaction
 //! - [`queries`], [`writes`]: what is asked of SQLite; [`fault`]: what it answers when it cannot
 
 mod fault;
 mod file;
+mod jobs;
 mod queries;
 mod schema;
 #[cfg(test)]
@@ -29,8 +30,9 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use self::{
+    jobs::{Job, Reply},
     transaction::SqliteTransaction,
-    worker::{Job, Worker},
+    worker::Worker,
 };
 use crate::{
     error::{Result, StorageCode, StorageError},
@@ -143,7 +145,7 @@ impl SqliteStorage {
 }
 
 /// Gives the thread something to do and waits for the answer.
-async fn ask<T>(jobs: &Sender<Job>, job: impl FnOnce(worker::Reply<T>) -> Job) -> Result<T> {
+async fn ask<T>(jobs: &Sender<Job>, job: impl FnOnce(Reply<T>) -> Job) -> Result<T> {
     let (reply, answer) = oneshot::channel();
     // The thread takes jobs until it was told to close.
     jobs.send(job(reply)).map_err(|_| limit::closed())?;

@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc::Sender};
 use async_trait::async_trait;
 use rusqlite::Connection;
 
-use super::{ask, fault, impl_store, queries, worker::Job, writes};
+use super::{ask, fault, impl_store, jobs::Job, queries, writes};
 use crate::{
     error::{Error, Result, StorageCode},
     message::Message,
@@ -70,6 +70,10 @@ impl_store!(SqliteTransaction);
 
 #[async_trait]
 impl Transaction for SqliteTransaction {
+    fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
     async fn commit(self: Box<Self>) -> Result<()> {
         let end = ask(&self.jobs, |reply| Job::End {
             number: self.number,

@@ -11,42 +11,19 @@ use std::{
 };
 
 use rusqlite::Connection;
-use tokio::sync::oneshot;
 
-use super::{SqliteOptions, fault, file, writes};
+use super::{
+    SqliteOptions, fault, file,
+    jobs::{Job, Wish},
+    writes,
+};
 use crate::{
     error::{Error, Result, StorageCode, StorageError},
-    storage::{
-        Write,
-        limit::{self, Deadline},
-    },
+    storage::limit::{self, Deadline},
 };
 
 /// How long to wait before a locked file is tried again: as SQLite's own handler, short first.
 const RETRIES_MS: [u64; 6] = [1, 2, 5, 10, 15, 25];
-
-pub(super) type Reply<T> = oneshot::Sender<Result<T>>;
-pub(super) type Work = Box<dyn FnOnce(Result<&mut Connection>) + Send>;
-
-pub(super) enum Job {
-    Read(Work),
-    Write(Vec<Write>, Reply<()>),
-    Begin(Reply<(u64, Deadline)>),
-    /// Inside of the transaction of this number.
-    Within(u64, Work),
-    End {
-        number: u64,
-        commit: bool,
-        reply: Option<Reply<()>>,
-    },
-    Close(Reply<()>),
-}
-
-/// What needs the right to write.
-enum Wish {
-    Write(Vec<Write>, Reply<()>),
-    Begin(Reply<(u64, Deadline)>),
-}
 
 pub(super) struct Worker {
     options: SqliteOptions,
@@ -294,29 +271,5 @@ impl Worker {
             None => file::reopen(&self.options)?,
         };
         Ok(self.reader.insert(connection))
-    }
-}
-
-impl Wish {
-    fn fail(self, error: Error) {
-        match self {
-            Self::Write(_, reply) => drop(reply.send(Err(error))),
-            Self::Begin(reply) => drop(reply.send(Err(error))),
-        }
-    }
-}
-
-impl Job {
-    fn fail(self, error: Error) {
-        match self {
-            Self::Read(work) | Self::Within(_, work) => work(Err(error)),
-            Self::Write(_, reply)
-            | Self::End {
-                reply: Some(reply), ..
-            } => drop(reply.send(Err(error))),
-            Self::Begin(reply) => drop(reply.send(Err(error))),
-            Self::End { reply: None, .. } => {}
-            Self::Close(reply) => drop(reply.send(Ok(()))),
-        }
     }
 }

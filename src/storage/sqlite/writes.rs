@@ -1,5 +1,7 @@
 //! The writes, inside of a transaction that the caller holds.
 
+use std::slice;
+
 use rusqlite::{Connection, Params};
 
 use super::{
@@ -8,17 +10,32 @@ use super::{
 };
 use crate::{
     error::Result,
-    message::Message,
     meta::{Kind, SessionMeta, Status},
     storage::{CompressionCache, Write, rows},
     text::Text,
 };
 
 pub(super) fn apply(connection: &Connection, writes: &[Write]) -> Result<()> {
-    for write in writes {
-        apply_one(connection, write)?;
+    // Records that follow each other take their numbers together.
+    for list in writes
+        .chunk_by(|one, next| appends_to(one).is_some() && appends_to(one) == appends_to(next))
+    {
+        if let Some(id) = list.first().and_then(appends_to) {
+            append(connection, id, list)?;
+        } else {
+            for write in list {
+                apply_one(connection, write)?;
+            }
+        }
     }
     Ok(())
+}
+
+fn appends_to(write: &Write) -> Option<&Text> {
+    match write {
+        Write::AppendRecord { id, .. } => Some(id),
+        _ => None,
+    }
 }
 
 fn apply_one(connection: &Connection, write: &Write) -> Result<()> {
@@ -27,7 +44,7 @@ fn apply_one(connection: &Connection, write: &Write) -> Result<()> {
         Write::PutSystemPrompt { id, content } => {
             put_slot(connection, id, "system_prompt", content)
         }
-        Write::AppendRecord { id, record } => append(connection, id, record),
+        Write::AppendRecord { id, .. } => append(connection, id, slice::from_ref(write)),
         Write::TrimRecords { id, keep_recent } => trim(connection, id, *keep_recent),
         Write::PutInsight { id, content } => put_slot(connection, id, "insight", content),
         Write::ClearInsight { id } => clear_insight(connection, id, None),
@@ -92,28 +109,35 @@ fn clear_insight(connection: &Connection, id: &Text, expected: Option<&Text>) ->
     run(connection, sql, (id.escaped(), expected.map(Text::escaped)))
 }
 
-fn append(connection: &Connection, id: &Text, record: &Message) -> Result<()> {
-    let next = || {
-        let sql = "UPDATE sessions SET next_seq = next_seq + 1 WHERE id = ?1 RETURNING number, next_seq - 1";
-        one(connection, sql, [id.escaped()], |row| {
+/// Appends the records of `list`, all of them of one session.
+fn append(connection: &Connection, id: &Text, list: &[Write]) -> Result<()> {
+    let count = i64::try_from(list.len()).unwrap_or(i64::MAX);
+    let take = || {
+        let sql = "UPDATE sessions SET next_seq = next_seq + ?2 WHERE id = ?1 RETURNING number, next_seq - ?2";
+        one(connection, sql, (id.escaped(), count), |row| {
             let number: i64 = row.get(0).map_err(fault::of)?;
             let seq: i64 = row.get(1).map_err(fault::of)?;
-            Ok(keys(number).0 | seq)
+            Ok(keys(number).0 + seq)
         })
     };
-    let key = match next()? {
+    let first = match take()? {
         None => {
             ensure(connection, id)?;
-            next()?
+            take()?
         }
         known => known,
     };
     let sql = "INSERT INTO records (key, role, message) VALUES (?1, ?2, ?3)";
-    run(
-        connection,
-        sql,
-        (key, record.role().as_str(), record.json()),
-    )
+    for (key, write) in (first.unwrap_or_default()..).zip(list) {
+        if let Write::AppendRecord { record, .. } = write {
+            run(
+                connection,
+                sql,
+                (key, record.role().as_str(), record.json()),
+            )?;
+        }
+    }
+    Ok(())
 }
 
 fn trim(connection: &Connection, id: &Text, keep_recent: u64) -> Result<()> {

@@ -88,7 +88,7 @@ CREATE TRIGGER records_truncated AFTER TRUNCATE ON records
 
 -- Applies a list of changes, in order: one statement, so one round trip, and all or nothing without more ado.
 -- What `a`, `b`, `c` and `n` hold depends on the change.
-CREATE FUNCTION apply(changes text[], ids text[], a text[], b text[], c text[], n bigint[])
+CREATE FUNCTION apply(changes text[], ids text[], a text[], b text[], c text[], n bigint[], patience_ms bigint)
 RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   w record;
@@ -102,6 +102,9 @@ DECLARE
   known_count bigint;
   known_seq bigint;
 BEGIN
+  -- Until the end of the transaction. A caller that gives up cannot always tell the server: poolers may lose a cancellation.
+  PERFORM set_config('lock_timeout', patience_ms || 'ms', true);
+
   -- In one order everywhere, so that two lists do not wait for each other.
   IF array_length(ids, 1) > 1 THEN
     PERFORM 1 FROM sessions WHERE id = ANY (ids) ORDER BY id FOR UPDATE;

@@ -1,0 +1,3 @@
+import conformance from './index.cjs'
+
+export const { storageConformance, storageFeatures } = conformance
