@@ -887,7 +887,11 @@ export interface SqliteStorageOptions {
    * @default 'full'
    */
   synchronous?: 'full' | 'normal' | undefined
-  /** Milliseconds to wait for a lock that another process holds. */
+  /**
+   * Milliseconds to wait for a lock that another process holds.
+   *
+   * @default 30000
+   */
   busyTimeoutMs?: number | undefined
   /**
    * Milliseconds after which an open `transaction` is rolled back.
@@ -913,10 +917,29 @@ export class SqliteStorageAdapter extends NativeStorageAdapter {
 export interface PostgresStorageOptions {
   /** `postgres://user:password@host:port/database?sslmode=require`. Never shown in an error. */
   connectionString: string
-  /** The schema that holds the tables; made where it is missing. */
+  /**
+   * The schema that holds the tables; made where it is missing.
+   *
+   * @default 'stello'
+   */
   schema?: string | undefined
+  /**
+   * How many connections the pool may hold.
+   *
+   * @default 10
+   */
   maxConnections?: number | undefined
+  /**
+   * Milliseconds to wait for a connection, in the pool or on the network.
+   *
+   * @default 10000
+   */
   connectTimeoutMs?: number | undefined
+  /**
+   * Milliseconds that one statement may take, waiting for locks included.
+   *
+   * @default 60000
+   */
   statementTimeoutMs?: number | undefined
   /**
    * Milliseconds after which an open `transaction` is rolled back.

@@ -7,6 +7,7 @@ const NAMES = [
   'LLMError',
   'MainSession',
   'NotImplementedError',
+  'PostgresStorageAdapter',
   'Session',
   'SessionArchivedError',
   'SqliteStorageAdapter',

@@ -61,6 +61,10 @@ describe('a process', () => {
     expect(await run('pending.mjs', [which, `${url}/late/v1`])).toBe(expected)
   })
 
+  it.each([0, 1, 2, 5, 20, 100])('can be left with turns in flight, after %i turns of the event loop', async (loops) => {
+    await expect(run('exit.mjs', [`${url}/silent/v1`, String(loops)])).rejects.toThrow(/^exit\.mjs ended with 7: $/)
+  })
+
   it.runIf(process.platform === 'linux')('starts no thread before the first use', async () => {
     expect(JSON.parse(await run('import.mjs'))).toEqual({ kept: 3, started: 0 })
   })

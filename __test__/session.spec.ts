@@ -2,8 +2,10 @@ import {
   MainSession,
   Session,
   SessionArchivedError,
+  StorageError,
   createMainSession,
   createSession,
+  listSessionDigests,
   loadMainSession,
   loadSession,
   type CreateSessionOptions,
@@ -285,6 +287,16 @@ describe.each(storages)('a session on $name', ({ make }) => {
       expect(await session.memory()).toBe('before')
     })
 
+    it('never by itself', async () => {
+      const consolidateFn = vi.fn(async () => 'x')
+      const { session } = await start({ consolidateFn })
+      for (const question of ['1', '2', '3']) await session.send(question)
+      await session.trimRecords(1)
+      await session.archive()
+      expect(consolidateFn).not.toHaveBeenCalled()
+      expect(await session.memory()).toBeNull()
+    })
+
     it('an empty memory too', async () => {
       const { session } = await start()
       await session.consolidate(async () => '')
@@ -504,5 +516,40 @@ describe('a session on a storage written in JavaScript', () => {
     await storage.putSession({ ...(storage.sessions.get('a') as SessionMeta), tags: ['theirs'] })
     await session.updateMeta({ label: 'changed' })
     expect(session.meta).toMatchObject({ label: 'changed', tags: ['theirs'] })
+  })
+
+  it('keeps what else the storage has in its metadata', async () => {
+    const storage = new MapStorage()
+    const session = await createSession({ storage, id: 'a' })
+    const own = { turns: 3, since: new Date(0) }
+    storage.sessions.set('a', { ...(storage.sessions.get('a') as SessionMeta), ...own })
+    await session.updateMeta({ label: 'L' })
+    expect(storage.sessions.get('a')).toEqual({ ...session.meta, ...own })
+    await session.archive()
+    expect(storage.sessions.get('a')).toEqual({ ...session.meta, ...own })
+  })
+
+  it('is loaded where the storage has no role, status, tags or metadata for it, or has null', async () => {
+    const now = '2020-01-01T00:00:00.000Z'
+    for (const rest of [{}, { role: null, status: null, tags: null, metadata: null }]) {
+      const storage = new MapStorage()
+      storage.sessions.set('a', { id: 'a', label: 'L', createdAt: now, updatedAt: now, ...rest } as never)
+      const session = await loadSession('a', { storage, llm: recording() })
+      expect(session?.meta).toEqual({ id: 'a', label: 'L', role: 'standard', status: 'active', tags: [], metadata: {}, createdAt: now, updatedAt: now })
+      await session?.send('hi')
+      expect(await listSessionDigests(storage)).toEqual([{ id: 'a', label: 'L', status: 'active', memory: null, insight: null }])
+    }
+  })
+
+  it('names the method and the field where the storage answers metadata of the wrong shape', async () => {
+    const now = '2020-01-01T00:00:00.000Z'
+    const right = { id: 'a', label: 'L', role: 'standard', status: 'active', tags: [], metadata: {}, createdAt: now, updatedAt: now }
+    for (const wrong of [{ label: 7 }, { status: 'asleep' }, { createdAt: 7 }]) {
+      const storage = new MapStorage()
+      storage.sessions.set('a', { ...right, ...wrong } as never)
+      const failure: unknown = await loadSession('a', { storage }).catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(StorageError)
+      expect((failure as Error).message).toMatch(/^storage\.getSession\(\) answered the wrong shape/)
+    }
   })
 })

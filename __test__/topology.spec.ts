@@ -28,6 +28,35 @@ describe.each(allStorages)('the forest of sessions on $name', ({ make }) => {
     expect(await storage.getChildren('unlisted')).toEqual([])
   })
 
+  it('has roots and children that behave alike', async () => {
+    const storage = make()
+    const llm = recording()
+    const root = await createSession({ storage, llm, parentId: null, label: 'L' })
+    const child = await createSession({ storage, llm, parentId: root.meta.id, label: 'L' })
+    for (const session of [root, child]) {
+      await session.setInsight('I')
+      await session.send('hi')
+      await session.consolidate(async () => 'M')
+    }
+    expect(llm.prompts[0]?.map(({ content }) => content)).toEqual(llm.prompts[1]?.map(({ content }) => content))
+    expect(Object.keys(root)).toEqual(Object.keys(child))
+    expect({ ...root.meta, id: '', createdAt: '', updatedAt: '' }).toEqual({ ...child.meta, id: '', createdAt: '', updatedAt: '' })
+  })
+
+  it('has sessions that see nothing of one another', async () => {
+    const storage = make()
+    const llm = recording()
+    const root = await createSession({ storage, llm, parentId: null, label: 'SECRET label', systemPrompt: 'SECRET prompt' })
+    await root.send('SECRET question')
+    await root.consolidate(async () => 'SECRET memory')
+    await root.setInsight('SECRET insight')
+    const siblings = await Promise.all(['a', 'b'].map((label) => forkSession(root, { label, systemPrompt: 'own' })))
+    llm.prompts.length = 0
+    for (const session of siblings) await session.send(`from ${session.meta.label}`)
+    expect(JSON.stringify(llm.prompts)).not.toContain('SECRET')
+    expect(llm.prompts.map((prompt) => prompt.length)).toEqual([3, 3])
+  })
+
   it('has nodes that are put anew and removed', async () => {
     const storage = make()
     await createSession({ storage, id: 'root', parentId: null, label: 'one' })

@@ -108,11 +108,11 @@ describe.each(storages)('a turn on $name', ({ make }) => {
       const held = deferred<{ content: string }>()
       session.setLLM(recording(() => held.promise))
       const first = session.send('first')
-      const second = session.send('second')
+      const refusal = session.send('second').catch((error: unknown) => error)
       await session.archive()
       held.resolve({ content: 'done' })
       await first
-      await expect(second).rejects.toThrow(SessionArchivedError)
+      expect(await refusal).toBeInstanceOf(SessionArchivedError)
       expect(text(await session.messages())).toEqual(['first', 'done'])
     })
 
@@ -348,6 +348,29 @@ describe.each(storages)('a turn on $name', ({ make }) => {
     expect(() => ((session.meta.metadata.nested as { n: number }).n = 2)).toThrow(TypeError)
   })
 
+  it('shows the records as they are, whatever was trimmed, added, edited or aborted in between', async () => {
+    const { storage, session, id } = await start({ label: '', systemPrompt: '' })
+    const llm = recording()
+    const expectShown = async (ask: string) => {
+      const before = await storage.listRecords(id)
+      session.setLLM(llm)
+      await session.send(ask)
+      expect(llm.prompts.at(-1)?.slice(0, -1)).toEqual(before)
+    }
+    for (let round = 0; round < 40; round++) {
+      const [kind] = [['abort', 'trim', 'add', 'plain', 'two'][(round * 7) % 5]]
+      if (kind === 'trim') await storage.trimRecords(id, 1 + (round % 6))
+      if (kind === 'add') await storage.appendRecord(id, { role: 'user', content: `outside ${round}` })
+      if (kind === 'abort') {
+        const controller = new AbortController()
+        session.setLLM(recording(() => (controller.abort(), new Promise(() => {}))))
+        await expect(session.send('never stored', { signal: controller.signal })).rejects.toThrow()
+      }
+      if (kind === 'two') await Promise.all([session.send('a'), session.send('b')])
+      await expectShown(`round ${round}`)
+    }
+  })
+
   it('calls everything in the async context of its caller', async () => {
     const { storage, session } = await start({ compressFn: async () => 'summary' })
     const context = new AsyncLocalStorage<string>()
@@ -517,6 +540,16 @@ describe('a turn on a storage written in JavaScript', () => {
         }
       }
     }
+  })
+
+  it('takes a storage whose every property is a method, as stand-ins for something elsewhere are', async () => {
+    const elsewhere = new MapStorage()
+    const storage = new Proxy({} as Record<PropertyKey, unknown>, {
+      get: (_, name) => async (...args: unknown[]) => (elsewhere as unknown as Record<PropertyKey, (...args: unknown[]) => unknown>)[name]?.(...args),
+    })
+    const { session } = await on(storage)
+    await session.send('hi')
+    expect(text(await session.messages())).toEqual(['hi', 'answer 3'])
   })
 
   it('names method and field where the storage answers the wrong shape', async () => {

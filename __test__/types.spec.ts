@@ -1,6 +1,6 @@
 // The applications under types/ and the examples compile unchanged against the package as an application sees it: in a folder of its own,
 // with its own zod or none, under both module resolutions, as ES module and as CommonJS, declarations checked.
-import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -74,3 +74,12 @@ function compile(app: string, options: ts.CompilerOptions): string[] {
     return place + ts.flattenDiagnosticMessageText(messageText, '\n')
   })
 }
+
+describe('the declarations', () => {
+  it('export no type that the type tests do not hold', async () => {
+    const [declared, tested] = await Promise.all(['index.d.ts', '__test__/types.test-d.ts'].map((file) => readFile(join(root, file), 'utf8')))
+    const names = [...(declared ?? '').matchAll(/^export (?:declare )?(?:abstract )?(?:interface|type|class|function|const) (\w+)/gm)].map(([, name]) => name)
+    expect(names.length).toBeGreaterThan(70)
+    expect(names.filter((name) => !new RegExp(`\\b(types|api)\\.${name}\\b`).test(tested ?? ''))).toEqual([])
+  })
+})

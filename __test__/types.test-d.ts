@@ -332,6 +332,48 @@ describe('storages', () => {
   })
 })
 
+describe('names for parts', () => {
+  it('of messages', () => {
+    expectTypeOf<types.MessageRole>().toEqualTypeOf<types.Message['role']>()
+    expectTypeOf<types.ToolCallDelta>().toEqualTypeOf<{ index: number; id?: string; name?: string; input?: string }>()
+    expectTypeOf<NonNullable<types.LLMChunk['toolCallDeltas']>>().toEqualTypeOf<types.ToolCallDelta[]>()
+  })
+
+  it('of sessions', () => {
+    expectTypeOf(api.Session).toEqualTypeOf<types.SessionClass>()
+    expectTypeOf(api.MainSession).toEqualTypeOf<types.MainSessionClass>()
+    expectTypeOf<types.SessionClass['prototype']>().toEqualTypeOf<types.Session>()
+    expectTypeOf<types.MainSessionClass['prototype']>().toEqualTypeOf<types.MainSession>()
+  })
+
+  it('of storages', () => {
+    expectTypeOf<ConstructorParameters<typeof api.SqliteStorageAdapter>>().toEqualTypeOf<[options: types.SqliteStorageOptions]>()
+    expectTypeOf<ConstructorParameters<typeof api.PostgresStorageAdapter>>().toEqualTypeOf<[options: types.PostgresStorageOptions]>()
+    expectTypeOf<types.SqliteStorageOptions['synchronous']>().toEqualTypeOf<'full' | 'normal' | undefined>()
+    expectTypeOf<Parameters<types.MainStorage['listSessions']>>().toEqualTypeOf<[filter?: types.SessionFilter]>()
+    expectTypeOf<Id<types.SessionFilter>>().toEqualTypeOf<{
+      status?: 'active' | 'archived' | undefined
+      role?: 'standard' | 'main' | undefined
+      tags?: string[] | undefined
+    }>()
+  })
+
+  it('of tools', () => {
+    const shape = { query: z.string() }
+    expectTypeOf(shape.query).toExtend<types.ToolSchema>()
+    expectTypeOf(shape).toExtend<types.ToolShape>()
+    expectTypeOf<types.Tool<typeof shape>['inputSchema']>().toEqualTypeOf<types.ToolInputSchema<typeof shape>>()
+    expectTypeOf<types.Tool['annotations']>().toEqualTypeOf<types.ToolAnnotations | undefined>()
+    expectTypeOf<types.ToolAnnotations['readOnlyHint']>().toEqualTypeOf<boolean | undefined>()
+  })
+
+  it('of errors', () => {
+    expectTypeOf<ConstructorParameters<typeof api.LLMError>>().toEqualTypeOf<[message: string, details: types.LLMErrorDetails]>()
+    expectTypeOf<api.LLMError['code']>().toEqualTypeOf<types.LLMErrorCode>()
+    expectTypeOf<'http_529'>().toExtend<types.LLMErrorCode>()
+  })
+})
+
 describe('adapters', () => {
   it('have the documented members', () => {
     expectTypeOf<Id<types.LLMAdapter>>().toEqualTypeOf<{

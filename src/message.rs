@@ -120,6 +120,12 @@ impl Message {
         &self.json
     }
 
+    /// The same text, shared.
+    #[must_use]
+    pub fn shared_json(&self) -> &std::sync::Arc<str> {
+        &self.json
+    }
+
     /// Whether both are one and the same stored text; cheap, and never true of different texts.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {

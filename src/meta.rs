@@ -1,34 +1,41 @@
 //! What is known about a session besides its messages.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::text::{Json, Text};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
+    #[default]
     Standard,
     Main,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
+    #[default]
     Active,
     Archived,
 }
 
 /// `SessionMeta` of the public API, keys in its order.
+///
+/// A storage that knows one kind of session only keeps no `role`; what it has not, or has as `null`, is as in a new
+/// session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionMeta {
     pub id: Text,
     pub label: Text,
+    #[serde(default, deserialize_with = "or_default")]
     pub role: Kind,
+    #[serde(default, deserialize_with = "or_default")]
     pub status: Status,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub tags: Vec<Text>,
-    #[serde(default = "empty_object")]
+    #[serde(default = "empty_object", deserialize_with = "or_empty_object")]
     pub metadata: Json,
     pub created_at: Text,
     pub updated_at: Text,
@@ -77,4 +84,14 @@ pub struct SessionFilter {
 #[must_use]
 pub fn empty_object() -> Json {
     Json::from_trusted("{}")
+}
+
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+fn or_empty_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Json, D::Error> {
+    Option::deserialize(deserializer).map(|given| given.unwrap_or_else(empty_object))
 }

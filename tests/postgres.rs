@@ -467,3 +467,27 @@ async fn rows_that_other_hands_spoiled_are_refused_by_table_and_column() {
         assert!(failure.to_string().contains(named), "{failure}");
     }
 }
+
+#[tokio::test]
+async fn records_come_in_order_wherever_the_database_keeps_them() {
+    let schema = Schema::new();
+    let storage = schema.storage();
+    let all: Vec<_> = (0..200).map(|n| n.to_string()).collect();
+    storage
+        .apply(all.iter().map(|n| append(n)).collect())
+        .await
+        .unwrap();
+    // An altered row moves to the end of the table.
+    let table = format!("{}.records", schema.quoted());
+    execute(&format!(
+        "UPDATE {table} SET message = message || repeat(' ', 500) WHERE seq % 3 = 1"
+    ))
+    .await;
+    let loaded = storage.load(&Text::from("s"), Slot::Insight).await.unwrap();
+    let contents: Vec<_> = loaded
+        .records
+        .iter()
+        .map(|r| r.content().to_plain())
+        .collect();
+    assert_eq!(contents, all);
+}

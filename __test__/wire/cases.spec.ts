@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { InMemoryStorageAdapter, LLMError, type LLMCompleteOptions } from '@stello-ai/session'
+import { InMemoryStorageAdapter, type LLMAdapter, type LLMCompleteOptions } from '@stello-ai/session'
 import { describe, expect, it } from 'vitest'
 import { MapStorage } from '../support/map-storage.js'
 import { contents } from '../support/storages.js'
@@ -8,7 +8,7 @@ import { more } from './more-cases.mjs'
 import { expected, type Expected } from './expected.js'
 import { moreExpected } from './more-expected.js'
 import { adapterOf, completed, faultOf, KEY, QUESTION, streamed, TOOLS, turned, type Outcome, type Protocol } from './outcome.js'
-import { withServer, type Seen, type WireServer } from './server.mjs'
+import { withServer, type WireServer } from './server.mjs'
 
 /** A port on which nothing listens. */
 async function deadUrl() {
@@ -19,61 +19,70 @@ async function deadUrl() {
   return `http://127.0.0.1:${port}`
 }
 
-function check(outcome: Outcome, expectation: Expected, reason: unknown, protocol: Protocol) {
-  const { error = undefined } = expectation
-  if (error === 'aborted') expect(outcome.error).toBe(reason)
-  else if (error !== undefined) {
-    expect(outcome.error).toBeInstanceOf(LLMError)
-    expect(faultOf(outcome.error)).toMatchObject({ provider: protocol === 'o' ? 'openai' : 'anthropic', ...error })
-  } else if (outcome.error !== undefined) throw outcome.error
-  expect(outcome.pieces).toEqual(expectation.pieces)
-  if (error !== undefined) return
-  expect(outcome.finishReason).toBe(expectation.finish)
-  expect(outcome.usage).toEqual(expectation.usage)
-  expect(outcome.reasoning).toBe(expectation.reasoning)
-  if (expectation.content !== undefined) expect(outcome.content).toBe(expectation.content)
-  if (expectation.fragments !== undefined) return
-  const calls = outcome.calls ?? outcome.fragments?.map(({ name, input }) => ({ name, input: JSON.parse(['', 'null'].includes(input) ? '{}' : input) }))
-  expect(calls?.map(({ name, input }) => [name, input])).toEqual(expectation.calls)
+const having = (properties: object): unknown => expect.objectContaining(properties)
+
+/** What is expected, in the form that {@link shape} gives an outcome. */
+function promised({ pieces, content, error, finish, usage, reasoning, calls, fragments }: Expected, protocol: Protocol, reason: unknown) {
+  if (error === 'aborted') return { pieces, error: reason }
+  if (error !== undefined) return { pieces, error: having({ provider: protocol === 'o' ? 'openai' : 'anthropic', ...error }) }
+  return { pieces, content: pieces === undefined ? content : undefined, finish, usage, reasoning, calls: fragments ?? calls }
 }
 
-function checkRequests(requests: Seen[], { p, op, o = {} }: WireCase, messages: unknown[], system?: string) {
-  for (const { method, path, headers, body } of requests) {
-    expect(method).toBe('POST')
-    expect(headers).toMatchObject({ 'content-type': 'application/json', 'accept-encoding': 'gzip', 'user-agent': expect.stringMatching(/^stello-session\/\d/) })
-    const stream = op === 'stream' || (o.maxTokens ?? 0) > 21_333
-    const tool = TOOLS[0]
-    if (p === 'o') {
-      expect(path).toBe('/v1/chat/completions')
-      expect(headers.authorization).toBe(`Bearer ${KEY}`)
-      expect(body).toEqual({
+/** An outcome as it is compared: an error by its properties, calls by name and arguments. */
+function shape({ pieces, content, error, finishReason: finish, usage, reasoning, calls, fragments }: Outcome, expectation: Expected) {
+  if (error !== undefined) return { pieces, error: faultOf(error) }
+  const read = expectation.fragments ? undefined : calls ?? fragments?.map(({ name, input }) => ({ name, input: JSON.parse(['', 'null'].includes(input) ? '{}' : input) }))
+  return {
+    pieces,
+    content: pieces === undefined ? content : undefined,
+    finish,
+    usage,
+    reasoning,
+    calls: read?.map(({ name, input }) => [name, input]),
+    ...(expectation.fragments && { calls: fragments }),
+  }
+}
+
+/** The request that a case must make. */
+function request({ p, op, o = {} }: WireCase, messages: unknown[], system?: string) {
+  const stream = op === 'stream' || (o.maxTokens ?? 0) > 21_333
+  const [tool] = TOOLS
+  const common = { 'content-type': 'application/json', 'accept-encoding': 'gzip', 'user-agent': expect.stringMatching(/^stello-session\/\d/) }
+  if (p === 'o') {
+    return {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: having({ ...common, authorization: `Bearer ${KEY}` }),
+      body: {
         model: 'm',
         max_tokens: 4096,
         tools: [{ type: 'function', function: { name: tool.name, description: tool.description, parameters: tool.inputSchema } }],
         messages: [...(system === undefined ? [] : [{ role: 'system', content: system }]), ...messages],
         stream,
         ...(stream && { stream_options: { include_usage: true } }),
-      })
-    } else {
-      expect(path).toBe('/v1/messages')
-      expect(headers).toMatchObject({ 'x-api-key': KEY, 'anthropic-version': '2023-06-01' })
-      expect(headers).not.toHaveProperty('authorization')
-      expect(body).toEqual({
-        model: o.model ?? 'm',
-        max_tokens: o.maxTokens ?? 8192,
-        tools: [{ name: tool.name, description: tool.description, input_schema: tool.inputSchema }],
-        messages,
-        ...(system !== undefined && { system }),
-        ...(stream && { stream }),
-      })
+      },
     }
+  }
+  return {
+    method: 'POST',
+    path: '/v1/messages',
+    headers: having({ ...common, 'x-api-key': KEY, 'anthropic-version': '2023-06-01' }),
+    body: {
+      model: o.model ?? 'm',
+      max_tokens: o.maxTokens ?? 8192,
+      tools: [{ name: tool.name, description: tool.description, input_schema: tool.inputSchema }],
+      messages,
+      ...(system !== undefined && { system }),
+      ...(stream && { stream }),
+    },
   }
 }
 
-/** Runs `call` against the case's server and compares requests and waits with what is expected. */
-async function play<R>(wireCase: WireCase, { attempts = 1, waits = 0 }: Expected, settings: object, call: (llm: ReturnType<typeof adapterOf>, options: LLMCompleteOptions) => Promise<R>, compare: (result: R, server: WireServer, reason: unknown) => Promise<void> | void) {
-  const { p, r, o = {} } = wireCase
-  await withServer(r, async (server) => {
+const requestsOf = ({ requests }: WireServer) => requests.map(({ text: _, ...seen }) => seen)
+
+/** Makes the call of a case at its server, and says what came of it. */
+async function play<R>({ p, r, o = {} }: WireCase, settings: object, call: (llm: LLMAdapter, options: LLMCompleteOptions) => Promise<R>) {
+  return withServer(r, async (server) => {
     const llm = adapterOf(p, o.dead ? await deadUrl() : server.url, { maxRetries: o.maxRetries, model: o.model ?? 'm', ...settings })
     const reason = new Error('enough')
     const abort = new AbortController()
@@ -82,36 +91,36 @@ async function play<R>(wireCase: WireCase, { attempts = 1, waits = 0 }: Expected
     const began = performance.now()
     const result = await call(llm, { signal: o.abortMs === undefined ? undefined : abort.signal, tools: TOOLS })
     const took = performance.now() - began
-    expect(server.requests).toHaveLength(attempts)
-    expect(took).toBeGreaterThanOrEqual(waits)
-    if (o.abortMs !== undefined && attempts > 0) await server.until(() => server.closed > 0)
-    await compare(result, server, reason)
+    if (o.abortMs !== undefined) await server.until(() => server.closed === server.connections)
+    return { result, reason, took, requests: requestsOf(server) }
   })
 }
 
-const all: Array<{ wireCase: WireCase; expectation: Expected; settings: object; name: string }> = [...cases, ...more].flatMap((wireCase) => {
-  const expectation = expected[wireCase.id] ?? moreExpected[wireCase.id]
-  const limits: Array<{ settings: object; note: string }> =
-    wireCase.o?.timeout === undefined
-      ? [{ settings: {}, note: '' }]
-      : ['timeoutMs', ...(wireCase.op === 'stream' ? ['idleTimeoutMs'] : [])].map((name) => ({ settings: { [name]: wireCase.o!.timeout }, note: ` (${name})` }))
-  return limits.map(({ settings, note }) => ({ wireCase, expectation, settings, name: `${wireCase.id} ${wireCase.n}${note}` }))
+interface Row {
+  wireCase: WireCase
+  expectation: Expected
+  settings: object
+  name: string
+}
+
+/** A case with a time limit is played under each limit that covers it. */
+const all: Row[] = [...cases, ...more].flatMap((wireCase) => {
+  const { id, n, op, o } = wireCase
+  const row = { wireCase, expectation: expected[id] ?? moreExpected[id] }
+  if (o?.timeout === undefined) return { ...row, settings: {}, name: `${id} ${n}` }
+  return ['timeoutMs', ...(op === 'stream' ? ['idleTimeoutMs'] : [])].map((limit) => ({ ...row, settings: { [limit]: o.timeout }, name: `${id} ${n} (${limit})` }))
 })
 
 describe.concurrent('an adapter by itself', () => {
   it.for(all)('$name', async ({ wireCase, expectation, settings }) => {
-    const { op, o = {} } = wireCase
-    await play(
-      wireCase,
-      expectation,
-      settings,
-      (llm, options) => (op === 'stream' ? streamed : completed)(llm, { ...options, maxTokens: o.maxTokens }),
-      (outcome, server, reason) => {
-        check(outcome, expectation, reason, wireCase.p)
-        if (expectation.fragments) expect(outcome.fragments).toEqual(expectation.fragments)
-        checkRequests(server.requests, wireCase, QUESTION)
-      },
+    const { p, op, o = {} } = wireCase
+    const { attempts = 1, waits = 0 } = expectation
+    const { result, reason, took, requests } = await play(wireCase, settings, (llm, options) =>
+      (op === 'stream' ? streamed : completed)(llm, { ...options, maxTokens: o.maxTokens }),
     )
+    expect(shape(result, expectation)).toEqual(promised(expectation, p, reason))
+    expect(requests).toEqual(Array.from({ length: attempts }, () => request(wireCase, QUESTION)))
+    expect(took).toBeGreaterThanOrEqual(waits)
   })
 })
 
@@ -120,33 +129,29 @@ const storages = [
   { kind: 'JavaScript', make: () => new MapStorage() },
 ]
 
+/** What a turn leaves in the storage; nothing at all where it fails. */
+function left({ pieces, content, calls, reasoning, error }: Expected) {
+  if (error !== undefined) return { records: [], insight: 'it rains', systemPrompt: 'be brief' }
+  return {
+    records: [
+      { role: 'user', content: 'q' },
+      { role: 'assistant', content: content ?? pieces?.join('') ?? '', calls, reasoningContent: reasoning },
+    ],
+    insight: null,
+    systemPrompt: 'be brief',
+  }
+}
+
 describe.concurrent.each(storages)('a turn on a $kind storage', ({ make }) => {
-  it.for(all)('$name', async ({ wireCase, expectation, settings }) => {
+  it.for(all)('$name', async ({ wireCase, expectation: { turnError, ...row }, settings }) => {
     const { p, op, o = {} } = wireCase
+    const expectation: Expected = { ...row, ...(turnError && { error: turnError }) }
     const storage = make()
-    await play(
-      wireCase,
-      expectation,
-      { ...settings, maxOutputTokens: o.maxTokens },
-      (llm, options) => turned(storage, llm, op, options),
-      async ({ outcome, sessionId }, server, reason) => {
-        const { turnError, ...asExpected } = expectation
-        const result = turnError === undefined ? asExpected : { ...asExpected, error: turnError }
-        check(outcome, result, reason, p)
-        checkRequests(server.requests, wireCase, QUESTION, 'be brief\n\nit rains')
-        const stored = await contents(storage, sessionId)
-        if (result.error !== undefined) {
-          expect(stored).toMatchObject({ records: [], insight: 'it rains', systemPrompt: 'be brief' })
-          return
-        }
-        const text = expectation.content ?? expectation.pieces?.join('') ?? ''
-        const [asked, answered] = stored.records
-        expect(asked).toMatchObject({ role: 'user', content: 'q' })
-        expect(answered).toMatchObject({ role: 'assistant', content: text })
-        expect(answered.toolCalls?.map(({ name, input }) => [name, input])).toEqual(expectation.calls)
-        expect(answered.reasoningContent).toBe(expectation.reasoning)
-        expect(stored.insight).toBeNull()
-      },
-    )
+    const { result, reason, requests } = await play(wireCase, { ...settings, maxOutputTokens: o.maxTokens }, (llm, options) => turned(storage, llm, op, options))
+    expect(shape(result.outcome, expectation)).toEqual(promised(expectation, p, reason))
+    expect(requests).toEqual(Array.from({ length: expectation.attempts ?? 1 }, () => request(wireCase, QUESTION, 'be brief\n\nit rains')))
+    const { records, insight, systemPrompt } = await contents(storage, result.sessionId)
+    const seen = records.map(({ role, content, toolCalls, reasoningContent }) => ({ role, content, calls: toolCalls?.map(({ name, input }) => [name, input]), reasoningContent }))
+    expect({ records: seen, insight, systemPrompt }).toEqual(left(expectation))
   })
 })

@@ -26,10 +26,43 @@ export async function say(session, text) {
  */
 export async function printAnswer(session, text, signal) {
   process.stdout.write(`${paint('green', 'assistant')}  `)
+  const stopWaiting = showWaiting(process.stdout)
   try {
-    for await (const piece of session.stream(text, { signal })) process.stdout.write(piece)
+    for await (const piece of session.stream(text, { signal })) {
+      stopWaiting()
+      process.stdout.write(piece)
+    }
   } finally {
+    stopWaiting()
     process.stdout.write('\n\n')
+  }
+}
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+
+/**
+ * Shows on a terminal that something is waited for, and for how long; the function that it returns takes it away.
+ *
+ * @param {{ isTTY?: boolean, write(text: string): unknown }} out
+ * @returns {() => void}
+ */
+export function showWaiting(out) {
+  if (out.isTTY !== true) return () => {}
+  const began = Date.now()
+  let frame = 0
+  let shown = ''
+  const erase = () => '\b \b'.repeat(shown.length)
+  const show = () => {
+    const next = `${FRAMES[frame++ % FRAMES.length]} ${Math.floor((Date.now() - began) / 1000)} s`
+    out.write(`${erase()}${next}`)
+    shown = next
+  }
+  show()
+  const timer = setInterval(show, 100)
+  return () => {
+    clearInterval(timer)
+    if (shown !== '') out.write(erase())
+    shown = ''
   }
 }
 

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     bridge::{Ask, Inner},
-    js_llm::push_parts,
+    js_llm::push_stretch,
     js_store::json,
     text::FromJs,
 };
@@ -54,7 +54,7 @@ impl JsFunction {
 impl Compressor for JsFunction {
     async fn compress(&self, prompt: &Prompt) -> Result<Text> {
         let mut payload = String::new();
-        push_parts(prompt, &mut payload);
+        push_stretch(prompt, &mut payload);
         self.call(Ask::Compress, payload, "a non-empty string")
             .await
     }

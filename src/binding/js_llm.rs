@@ -1,19 +1,20 @@
 //! An adapter written in JavaScript.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, ops::Range, sync::Arc};
 
 use async_trait::async_trait;
 use serde::Deserialize;
 
 use super::{
     bridge::{Ask, Inner},
+    shown::Shown,
     text::FromJs,
 };
 use crate::{
     context::assemble::Part,
     error::{Error, Result},
     llm::{Chunk, Completion, Joiner, ToolCallDelta, Usage},
-    message::ToolCall,
+    message::{Message, ToolCall},
     session::{Model, PieceSink, Prompt, Tools},
     text::{Json, Text},
 };
@@ -23,6 +24,8 @@ pub(super) struct JsModel {
     pub(super) operation: u32,
     pub(super) window_tokens: u64,
     pub(super) identity: u64,
+    /// What the facade holds of a native storage's records.
+    pub(super) shown: Arc<Shown>,
 }
 
 /// What the facade makes of an answer, or of all chunks of a stream.
@@ -78,8 +81,22 @@ impl Model for JsModel {
         tools: &Tools,
         pieces: Option<PieceSink>,
     ) -> Result<Completion> {
-        let mut payload = String::from("{\"parts\":");
-        push_parts(prompt, &mut payload);
+        let mut payload = String::from("{");
+        let mut start = 0;
+        let change = prompt.records.native().map(|records| {
+            let range = span(&prompt.parts);
+            start = range.start;
+            payload.push_str("\"shown\":");
+            let change = self.shown.write_change(records, range, &mut payload);
+            payload.push(',');
+            change
+        });
+        payload.push_str("\"parts\":");
+        push_parts(
+            prompt,
+            |range, out| push_range(range.start - start..range.end - start, out),
+            &mut payload,
+        );
         payload.push_str(if pieces.is_some() {
             ",\"stream\":true"
         } else {
@@ -94,6 +111,9 @@ impl Model for JsModel {
             .bridge
             .ask(self.operation, Ask::Generate, payload)
             .await?;
+        if let Some(change) = change {
+            self.shown.answered(change);
+        }
         let answer: Answer = serde_json::from_str(&answer.into_json()).map_err(|error| {
             Error::InvalidArgument(format!("llm answered the wrong shape: {error}"))
         })?;
@@ -137,38 +157,61 @@ impl Answer {
 }
 
 /// The parts of a prompt as the facade resolves them: a string is a system message, an object a message as it
-/// is, `[start, end]` a range of the records that the facade holds itself.
-pub(super) fn push_parts(prompt: &Prompt, out: &mut String) {
-    let mut separator = '[';
-    let mut next = |out: &mut String| out.push(std::mem::replace(&mut separator, ','));
+/// is, `[start, end]` a range of records that the facade holds itself. `push_records` writes a range as one or more of these.
+fn push_parts(
+    prompt: &Prompt,
+    mut push_records: impl FnMut(&Range<usize>, &mut String),
+    out: &mut String,
+) {
+    out.push('[');
+    let empty = out.len();
     for part in &prompt.parts {
+        if out.len() > empty {
+            out.push(',');
+        }
         match part {
-            Part::System(text) => {
-                next(out);
-                text.push_json(out);
-            }
-            Part::Records(range) => match prompt.records.native() {
-                None => {
-                    next(out);
-                    let _ = write!(out, "[{},{}]", range.start, range.end);
-                }
-                Some(records) => {
-                    for record in records.get(range.clone()).unwrap_or_default() {
-                        next(out);
-                        out.push_str(record.json());
-                    }
-                }
-            },
-            Part::New => {
-                for message in &*prompt.new {
-                    next(out);
-                    out.push_str(message.json());
-                }
-            }
+            Part::System(text) => text.push_json(out),
+            Part::Records(range) => push_records(range, out),
+            Part::New => push_messages(&prompt.new, out),
         }
     }
-    if prompt.parts.is_empty() {
-        out.push('[');
-    }
     out.push(']');
+}
+
+/// The parts of a stretch that goes to `compressFn`: records of a native storage cross as they are, for the last time.
+pub(super) fn push_stretch(stretch: &Prompt, out: &mut String) {
+    let native = stretch.records.native();
+    let push = |range: &Range<usize>, out: &mut String| match native {
+        None => push_range(range.clone(), out),
+        Some(records) => push_messages(records.get(range.clone()).unwrap_or_default(), out),
+    };
+    push_parts(stretch, push, out);
+}
+
+fn push_range(range: Range<usize>, out: &mut String) {
+    let _ = write!(out, "[{},{}]", range.start, range.end);
+}
+
+fn push_messages(messages: &[Message], out: &mut String) {
+    for (n, message) in messages.iter().enumerate() {
+        if n > 0 {
+            out.push(',');
+        }
+        out.push_str(message.json());
+    }
+}
+
+/// From the first record of a prompt to its last.
+fn span(parts: &[Part]) -> Range<usize> {
+    let ranges = parts.iter().filter_map(|part| match part {
+        Part::Records(range) => Some(range),
+        _ => None,
+    });
+    ranges.fold(0..0, |span, range| {
+        if span.is_empty() {
+            range.clone()
+        } else {
+            span.start.min(range.start)..span.end.max(range.end)
+        }
+    })
 }

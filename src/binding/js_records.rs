@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     ops::Range,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use async_trait::async_trait;
@@ -37,7 +37,9 @@ pub(super) struct LoadAnswer {
     pub(super) links: Option<FromJs>,
     /// JSON: a [`CompressionCache`].
     pub(super) cache: Option<FromJs>,
-    /// How many of the first records are the same as at this handle's last turn.
+    /// The number of this read among those of the handle.
+    pub(super) number: u32,
+    /// How many of the first records are the same as in the read of [`last_read_number`].
     pub(super) intact: u32,
     /// Whether the storage keeps a compression cache.
     pub(super) keeps_cache: bool,
@@ -71,6 +73,15 @@ impl Outline {
     fn rich(&self, index: usize) -> bool {
         self.column(index) & 4 != 0
     }
+
+    fn link(&self, index: usize) -> Option<&Link> {
+        // Most records have none, and looking it up would cost more than all the rest.
+        if self.rich(index) {
+            self.links.get(&index)
+        } else {
+            None
+        }
+    }
 }
 
 impl History for Outline {
@@ -95,12 +106,12 @@ impl History for Outline {
         if let Some(exact) = self.exact.get() {
             return exact.get(index).copied().unwrap_or_default();
         }
-        let extra = self.links.get(&index).map_or(0, |link| link.extra);
+        let extra = self.link(index).map_or(0, |link| link.extra);
         budget::upper_bound((self.column(index) >> 3).saturating_add(extra))
     }
 
     fn call_count(&self, index: usize) -> usize {
-        self.links.get(&index).map_or(0, |link| link.calls.len())
+        self.link(index).map_or(0, |link| link.calls.len())
     }
 
     #[expect(
@@ -113,18 +124,35 @@ impl History for Outline {
     }
 
     fn answers(&self, index: usize) -> Option<&Text> {
-        self.links.get(&index)?.answers.as_ref()
+        self.link(index)?.answers.as_ref()
     }
 }
 
-/// Exact weights of a handle's records, as far as they were ever needed.
-pub(super) type KnownWeights = Arc<Mutex<Vec<u32>>>;
+/// What a handle knows of a JavaScript storage's records from the last read that reached it.
+#[derive(Default)]
+pub(super) struct LastRead {
+    /// Its number. The facade may have read again since, for a turn that was cancelled meanwhile.
+    number: u32,
+    /// Exact weights, as far as they were ever needed.
+    weights: Vec<u32>,
+}
+
+pub(super) type SharedLastRead = Arc<Mutex<LastRead>>;
+
+fn lock(last: &SharedLastRead) -> MutexGuard<'_, LastRead> {
+    last.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The number of the last read that reached a turn; 0 where none did.
+pub(super) fn last_read_number(last: &SharedLastRead) -> u32 {
+    lock(last).number
+}
 
 struct JsRecords {
     bridge: Arc<Inner>,
     operation: u32,
     outline: Outline,
-    known: KnownWeights,
+    last: SharedLastRead,
 }
 
 #[async_trait]
@@ -134,21 +162,14 @@ impl Records for JsRecords {
     }
 
     async fn weigh(&self) -> Result<()> {
-        let mut weights = self
-            .known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let mut weights = lock(&self.last).weights.clone();
         if weights.len() < self.outline.len() {
             let rest = self.messages(weights.len()..self.outline.len()).await?;
             weights.extend(
                 rest.iter()
                     .map(|message| message.weight_with(budget::weigh)),
             );
-            self.known
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone_from(&weights);
+            lock(&self.last).weights.clone_from(&weights);
         }
         // Somebody else may have been first; the weights are the same.
         let _ = self.outline.exact.set(weights);
@@ -183,6 +204,12 @@ impl Records for JsRecords {
     fn native(&self) -> Option<&[Message]> {
         None
     }
+
+    async fn fingerprint(&self, count: u64) -> Result<Text> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let messages = self.messages(0..count).await?;
+        Ok(fingerprint(&messages))
+    }
 }
 
 /// The storage of one turn.
@@ -190,17 +217,17 @@ pub(super) struct JsTurnStorage {
     bridge: Arc<Inner>,
     operation: u32,
     store: JsStore,
-    known: KnownWeights,
+    last: SharedLastRead,
 }
 
 impl JsTurnStorage {
-    pub(super) fn new(bridge: Arc<Inner>, operation: u32, known: KnownWeights) -> Self {
+    pub(super) fn new(bridge: Arc<Inner>, operation: u32, last: SharedLastRead) -> Self {
         let store = JsStore::new(bridge.clone(), operation);
         Self {
             bridge,
             operation,
             store,
-            known,
+            last,
         }
     }
 }
@@ -223,15 +250,16 @@ impl TurnStorage for JsTurnStorage {
             links: links.into_iter().map(|link| (link.index, link)).collect(),
             exact: OnceLock::new(),
         };
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .truncate(answer.intact as usize);
+        {
+            let mut last = lock(&self.last);
+            last.number = answer.number;
+            last.weights.truncate(answer.intact as usize);
+        }
         let records = JsRecords {
             bridge: self.bridge.clone(),
             operation: self.operation,
             outline,
-            known: self.known.clone(),
+            last: self.last.clone(),
         };
         Ok(TurnRead {
             system_prompt: answer.system_prompt.map(|text| text.to_text()),
@@ -239,6 +267,7 @@ impl TurnStorage for JsTurnStorage {
             records: Arc::new(records),
             cache,
             base: 0,
+            version: None,
             intact: u64::from(answer.intact),
             keeps_cache: answer.keeps_cache,
         })
@@ -246,14 +275,6 @@ impl TurnStorage for JsTurnStorage {
 
     async fn commit(&self, writes: Vec<Write>) -> Result<()> {
         self.store.apply(writes).await
-    }
-
-    async fn fingerprint(&self, records: &dyn Records, count: u64) -> Result<Text> {
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        records
-            .messages(0..count)
-            .await
-            .map(|messages| fingerprint(&messages))
     }
 }
 

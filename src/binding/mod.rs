@@ -14,6 +14,7 @@
 
 mod bridge;
 mod fault;
+mod invoke;
 mod js_fn;
 mod js_llm;
 mod js_records;
@@ -21,8 +22,10 @@ mod js_store;
 mod native_llm;
 mod native_session;
 mod native_storage;
+mod native_turn;
 mod open_storage;
 mod pieces;
 mod runtime;
+mod shown;
 mod task;
 mod text;

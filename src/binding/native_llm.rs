@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::{
     bridge::Bridge,
     fault,
-    native_session::completion_json,
+    native_turn::completion_json,
     pieces::Pieces,
     text::{FromJs, ToJs},
 };

@@ -314,7 +314,8 @@ const foreignHandles = new WeakMap()
  */
 function storageHandle(storage) {
   const own = storage[HANDLE]
-  if (own !== undefined) return own
+  // A Proxy of the application may answer to any name.
+  if (own instanceof native.StorageHandle) return own
   let handle = foreignHandles.get(storage)
   if (handle === undefined) foreignHandles.set(storage, (handle = native.StorageHandle.javascript()))
   return handle

@@ -39,10 +39,21 @@ export declare class Bridge {
   closeStream(operation: number): void
   /** A question could not be answered: something threw. The facade keeps what was thrown. */
   fail(question: number): Said
+  /** Any operation on a session but a turn. `arguments` is a JSON array; `made` takes the session that it makes. */
+  invoke(operation: number, name: string, storage: StorageHandle, direct: boolean, session: SessionHandle | undefined | null, made: SessionHandle | undefined | null, arguments: FromJs): Said
   /** `adapter.complete`; `call` is JSON: `{ messages, tools?, maxTokens?, temperature? }`. */
   adapterComplete(operation: number, adapter: AdapterHandle, call: FromJs): void
   /** `adapter.stream`; the chunks come as pieces. */
   adapterStream(operation: number, adapter: AdapterHandle, call: FromJs): void
+  /**
+   * Calls a method of a native storage. Answers at once where nothing has to be waited for, else `null`, and
+   * the operation ends through the dispatcher. `arguments` is a JSON array.
+   */
+  storageCall(operation: number, storage: StorageHandle, method: string, arguments: FromJs): ToJs
+  storageBegin(operation: number, storage: StorageHandle, transaction: TransactionHandle): void
+  transactionCall(operation: number, transaction: TransactionHandle, method: string, arguments: FromJs): void
+  transactionEnd(operation: number, transaction: TransactionHandle, commit: boolean): void
+  storageClose(operation: number, storage: StorageHandle): void
   /**
    * Starts `send` (or `stream`, with `streaming`). `native` is the storage where the turn may use it directly,
    * `adapter` the native adapter where the turn may; the rest is asked for through the dispatcher.
@@ -53,21 +64,9 @@ export declare class Bridge {
   /** Answers the questions whose answer is JSON. */
   answer(question: number, json: FromJs): Said
   /** Answers [`Ask::Load`]. */
-  answerLoad(question: number, systemPrompt: FromJs | undefined | null, slot: FromJs | undefined | null, columns: Uint32Array, links: FromJs | undefined | null, cache: FromJs | undefined | null, intact: number, keepsCache: boolean): Said
+  answerLoad(question: number, systemPrompt: FromJs | undefined | null, slot: FromJs | undefined | null, columns: Uint32Array, links: FromJs | undefined | null, cache: FromJs | undefined | null, number: number, intact: number, keepsCache: boolean): Said
   /** Answers [`Ask::Contents`]. What is made of many contents is made on another thread. */
   answerContents(question: number, contents: unknown[]): void
-  /** Any operation on a session but a turn. `arguments` is a JSON array; `made` takes the session that it makes. */
-  invoke(operation: number, name: string, storage: StorageHandle, direct: boolean, session: SessionHandle | undefined | null, made: SessionHandle | undefined | null, arguments: FromJs): Said
-  /**
-   * Calls a method of a native storage. Answers at once where nothing has to be waited for, else `null`, and
-   * the operation ends through the dispatcher. `arguments` is a JSON array.
-   */
-  storageCall(operation: number, storage: StorageHandle, method: string, arguments: FromJs): ToJs
-  /** Resolves to how many milliseconds the transaction may stay open. */
-  storageBegin(operation: number, storage: StorageHandle, transaction: TransactionHandle): void
-  transactionCall(operation: number, transaction: TransactionHandle, method: string, arguments: FromJs): void
-  transactionEnd(operation: number, transaction: TransactionHandle, commit: boolean): void
-  storageClose(operation: number, storage: StorageHandle): void
 }
 
 /** A handle on one session; empty until the operation that creates or loads it has succeeded. */
@@ -75,6 +74,8 @@ export declare class SessionHandle {
   constructor()
   /** `SessionMeta` as JSON. */
   meta(): string
+  /** The number of the last read of a JavaScript storage that reached a turn of this handle; 0 where none did. */
+  lastRead(): number
   /** Changes whenever `meta` does. */
   version(): number
   archived(): boolean

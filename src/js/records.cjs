@@ -4,6 +4,8 @@
 const { describe } = require('./check.cjs')
 const { callStorage, readText, wrongShape } = require('./storage-calls.cjs')
 
+/** @import { SessionCore } from './session-core.cjs' */
+
 /** The order of `role` in `History for Outline`, `src/binding/js_records.rs`. */
 const ROLES = ['system', 'user', 'assistant', 'tool']
 const ROLE_NUMBERS = new Map(ROLES.map((role, number) => [role, number]))
@@ -16,6 +18,7 @@ const EXTRAS = ['toolCalls', 'toolCallId', 'isError', 'reasoningContent']
  * What of each record native code knows, by which a later turn tells whether it is still the same.
  *
  * @typedef {object} SeenRecords
+ * @property {number} number of the read among those of the handle
  * @property {Uint32Array} columns `length << 3 | rich << 2 | role` of each
  * @property {string[]} texts what of each the model is shown: its content, or JSON where it is rich
  */
@@ -29,32 +32,48 @@ const EXTRAS = ['toolCalls', 'toolCallId', 'isError', 'reasoningContent']
 /**
  * Reads all that a turn needs, at once: the records, and the answer to native code in the order of its parameters.
  *
- * @param {any} storage
- * @param {string} id
+ * @param {SessionCore} core
  * @param {string} slotMethod `getInsight` or `getMemory`
- * @param {SeenRecords | undefined} before what this handle's last turn read
  */
-async function loadTurn(storage, id, slotMethod, before) {
+async function loadTurn(core, slotMethod) {
+  const { storage, id } = core
   const keepsCache = typeof storage.getCompressionCache === 'function' && typeof storage.putCompressionCache === 'function'
   const [systemPrompt, slot, records, cache] = await Promise.all([
     readText(storage, 'getSystemPrompt', id),
     readText(storage, slotMethod, id),
     callStorage(storage, 'listRecords', id),
-    // A cache that fails never fails a turn.
-    keepsCache ? callStorage(storage, 'getCompressionCache', id).catch(() => null) : null,
+    keepsCache ? readCache(storage, id) : null,
   ])
   if (!Array.isArray(records)) throw wrongShape('listRecords', `expected an array, got ${describe(records)}`)
-  const { loaded, links } = outline(records)
+  const { columns, texts, links } = outline(records)
+  const before = core.reads.find(({ number }) => number === core.handle.lastRead())
+  const now = { number: ++core.readCount, columns, texts }
+  core.reads = before === undefined ? [now] : [before, now]
   const answer = /** @type {const} */ ([
     systemPrompt,
     slot,
-    loaded.columns,
+    columns,
     links.length === 0 ? null : JSON.stringify(links),
-    cache === null || cache === undefined ? null : JSON.stringify(cache),
-    before === undefined ? 0 : commonStart(before, loaded),
+    cache,
+    now.number,
+    before === undefined ? 0 : commonStart(before, now),
     keepsCache,
   ])
-  return { loaded, answer }
+  return { loaded: { ...now, records: records.slice() }, answer }
+}
+
+/**
+ * The kept summary as JSON; `null` for none. A cache that fails never fails a turn.
+ *
+ * @param {any} storage
+ * @param {string} id
+ */
+async function readCache(storage, id) {
+  try {
+    return JSON.stringify(await callStorage(storage, 'getCompressionCache', id)) ?? null
+  } catch {
+    return null
+  }
 }
 
 /** @param {any[]} records */
@@ -80,7 +99,7 @@ function outline(records) {
       links.push(link(record, index, text.length - content.length))
     }
   }
-  return { loaded: { records: records.slice(), columns, texts }, links }
+  return { columns, texts, links }
 }
 
 /**
@@ -153,23 +172,23 @@ function wrongRecord(index, field, expected, value) {
  */
 function copyRecord(record) {
   const copy = { ...record }
-  if (copy.toolCalls != null) copy.toolCalls = JSON.parse(JSON.stringify(copy.toolCalls))
+  if (record.toolCalls != null) copy.toolCalls = JSON.parse(JSON.stringify(record.toolCalls))
   return copy
 }
 
 /**
- * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of the loaded
- * records, an object a message as it is.
+ * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of records, copies of
+ * which `copy` makes, an object a message as it is.
  *
  * @param {any[]} parts
- * @param {LoadedRecords} loaded
+ * @param {(index: number) => any} copy
  */
-function resolvePrompt(parts, loaded) {
+function resolvePrompt(parts, copy) {
   const messages = []
   for (const part of parts) {
     if (typeof part === 'string') messages.push({ role: 'system', content: part })
     else if (!Array.isArray(part)) messages.push(part)
-    else for (let index = part[0]; index < part[1]; index++) messages.push(copyRecord(loaded.records[index]))
+    else for (let index = part[0]; index < part[1]; index++) messages.push(copy(index))
   }
   return messages
 }

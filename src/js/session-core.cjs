@@ -4,6 +4,7 @@
 const native = require('./native.cjs')
 const { Operation } = require('./operation.cjs')
 const { Ask } = require('./dispatch.cjs')
+const { ShownRecords } = require('./shown-records.cjs')
 const { directHandle, storageHandle } = require('./native-storage.cjs')
 const { applyForNative, readForNative } = require('./storage-calls.cjs')
 
@@ -20,14 +21,17 @@ const { applyForNative, readForNative } = require('./storage-calls.cjs')
 /** What is behind the methods of a session: the native handle, and what only JavaScript can hold. */
 class SessionCore {
   handle = new native.SessionHandle()
+  shown = new ShownRecords()
   /**
-   * What the last turn read of a JavaScript storage.
+   * What was read of a JavaScript storage: last for a turn, and since then for one that was cancelled meanwhile.
    *
-   * @type {import('./records.cjs').SeenRecords | undefined}
+   * @type {import('./records.cjs').SeenRecords[]}
    */
-  seen
+  reads = []
+  readCount = 0
   /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
+  /** @type {number | undefined} */ #key
 
   /**
    * @param {'standard' | 'main'} kind
@@ -58,8 +62,13 @@ class SessionCore {
     return this.meta.id
   }
 
+  /** The same number for all handles on this session of this storage object. */
+  get key() {
+    return (this.#key ??= this.handle.key())
+  }
+
   /**
-   * Runs an operation of `invoke` in `src/binding/native_session.rs`.
+   * Runs an operation of `invoke` in `src/binding/invoke.rs`.
    *
    * @param {string} name
    * @param {unknown[]} args
@@ -80,6 +89,8 @@ class SessionCore {
 class StorageOperation extends Operation {
   #storage
   #fn
+  /** What the storage keeps as the metadata of the session, with the properties that only it knows. @type {any} */
+  #meta
 
   /**
    * @param {any} storage
@@ -98,9 +109,9 @@ class StorageOperation extends Operation {
   async answer(bridge, question, ask, payload) {
     switch (ask) {
       case Ask.Storage:
-        return bridge.answer(question, await readForNative(this.#storage, payload))
+        return bridge.answer(question, await readForNative(this.#storage, payload, (meta) => (this.#meta = meta)))
       case Ask.Apply:
-        await applyForNative(this.#storage, payload)
+        await applyForNative(this.#storage, payload, this.#meta)
         return bridge.answer(question, 'null')
       case Ask.Function: {
         const fn = this.#fn

@@ -247,7 +247,7 @@ function checkToolResults(content) {
 function beginTurn(core, method, content, options, pieces) {
   const { signal } = checkTurn(core, method, content, options)
   if (signal?.aborted) throw abortReason(signal)
-  if (insideTurnOf(core.handle.key())) {
+  if (insideTurnOf(core.key)) {
     throw new Error(`a turn of session "${core.id}" cannot begin inside one of its own callbacks: it would wait for itself`)
   }
   const operation = new TurnOperation(core, signal, pieces)

@@ -45,11 +45,13 @@ const UNKNOWN_NODE = JSON.stringify({ id: '', parentId: null, label: '' })
  *
  * @param {any} storage
  * @param {string} payload
+ * @param {(meta: any) => void} onMeta takes the metadata of a session as the storage keeps it
  */
-async function readForNative(storage, payload) {
+async function readForNative(storage, payload, onMeta) {
   const [method, ...args] = JSON.parse(payload)
   if (method === 'getNode' && typeof storage.getNode !== 'function') return UNKNOWN_NODE
   const result = (await callStorage(storage, method, ...args)) ?? null
+  if (method === 'getSession') onMeta(result)
   return JSON.stringify(result) ?? 'null'
 }
 
@@ -58,10 +60,12 @@ async function readForNative(storage, payload) {
  *
  * @param {any} storage
  * @param {string} payload
+ * @param {any} [meta] the metadata of the session as the storage keeps it, where it is to be changed: the one write then
  */
-async function applyForNative(storage, payload) {
+async function applyForNative(storage, payload, meta) {
   /** @type {Array<[string, ...any[]]>} */
   const writes = JSON.parse(payload)
+  for (const write of writes) if (write[0] === 'putSession') write[1] = { ...meta, ...write[1] }
   // What a transaction object cannot do, and what may fail without failing the rest, comes after it.
   const later = writes.filter(([method]) => method === 'putCompressionCache')
   const inside = writes.filter(([method]) => method !== 'putCompressionCache')
@@ -72,7 +76,9 @@ async function applyForNative(storage, payload) {
     if (inside.length < 2 || typeof storage.transaction !== 'function') await applyAll(storage, inside, nodesPut)
     else await applyInTransaction(storage, payload, nodesPut)
     for (const [method, node] of inside) {
-      if (method === 'putNode' && !nodesPut.has(node.id)) await callStorage(storage, 'putNode', node)
+      if (method !== 'putNode' || nodesPut.has(node.id)) continue
+      await callStorage(storage, 'putNode', node)
+      nodesPut.add(node.id)
     }
   } catch (error) {
     // A transaction that rolled back has none of them any more; not every storage has one that does.

@@ -1,10 +1,11 @@
 // @ts-check
 'use strict'
 
+const { describe } = require('./check.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { Operation } = require('./operation.cjs')
 const { callComplete, callStream } = require('./model-calls.cjs')
-const { loadTurn, resolvePrompt } = require('./records.cjs')
+const { copyRecord, loadTurn, resolvePrompt } = require('./records.cjs')
 const { applyForNative } = require('./storage-calls.cjs')
 const { nativeAdapter } = require('./llm.cjs')
 const { directHandle } = require('./native-storage.cjs')
@@ -56,7 +57,7 @@ class TurnOperation extends Operation {
   #core
   #signal
   #pieces
-  /** @type {import('./records.cjs').LoadedRecords} */ #loaded = { records: [], columns: new Uint32Array(), texts: [] }
+  /** @type {import('./records.cjs').LoadedRecords} */ #loaded = { number: 0, records: [], columns: new Uint32Array(), texts: [] }
   #moment
 
   /**
@@ -82,7 +83,7 @@ class TurnOperation extends Operation {
     const moment = nativeMoment(this.#moment)
     const begin = (/** @type {import('./native.cjs').Bridge} */ bridge, /** @type {number} */ number) =>
       bridge.turn(number, handle, input, toolResults, streaming, ...moment)
-    return this.start(begin, { signal: this.#signal, turnOf: handle.key() })
+    return this.start(begin, { signal: this.#signal, turnOf: this.#core.key })
   }
 
   /**
@@ -96,9 +97,8 @@ class TurnOperation extends Operation {
         this.#moment = momentOf(this.#core)
         return bridge.answerState(question, ...nativeMoment(this.#moment))
       case Ask.Load: {
-        const { loaded, answer } = await loadTurn(storage, this.#core.id, payload, this.#core.seen)
+        const { loaded, answer } = await loadTurn(this.#core, payload)
         this.#loaded = loaded
-        this.#core.seen = { columns: loaded.columns, texts: loaded.texts }
         return bridge.answerLoad(question, ...answer)
       }
       case Ask.Contents: {
@@ -112,18 +112,22 @@ class TurnOperation extends Operation {
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
         const { compressFn } = this.#moment
-        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#loaded), { signal: this.#signal })
-        return bridge.answer(question, JSON.stringify(summary) ?? 'undefined')
+        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#copyLoaded), { signal: this.#signal })
+        if (typeof summary !== 'string') throw new TypeError(`compressFn must return a non-empty string, got ${describe(summary)}`)
+        return bridge.answer(question, JSON.stringify(summary))
       }
       default:
         return super.answer(bridge, question, ask, payload)
     }
   }
 
-  /** @param {{ parts: any[], stream: boolean, tools: boolean }} request */
-  async #generate({ parts, stream, tools }) {
+  /** @param {number} index */
+  #copyLoaded = (index) => copyRecord(this.#loaded.records[index])
+
+  /** @param {{ shown?: import('./shown-records.cjs').Change, parts: any[], stream: boolean, tools: boolean }} request */
+  async #generate({ shown, parts, stream, tools }) {
     const { llm, specs } = this.#moment
-    const messages = resolvePrompt(parts, this.#loaded)
+    const messages = resolvePrompt(parts, shown === undefined ? this.#copyLoaded : this.#core.shown.apply(shown))
     const options = { tools: tools ? specs : undefined, signal: this.#signal }
     const onText = (/** @type {string} */ delta) => {
       if (!this.ended) this.#pieces?.push(delta)

@@ -152,7 +152,7 @@ impl Joiner {
     fn give_out(&mut self, said: Option<u32>) -> u32 {
         let free = said
             .into_iter()
-            .chain(0..)
+            .chain(0..=u32::MAX)
             .find(|index| !self.given_out.contains(index))
             .unwrap_or_default();
         self.given_out.insert(free);

@@ -27,6 +27,9 @@ pub trait Records: Send + Sync {
 
     /// The records where they live in Rust; `None` where they live in JavaScript.
     fn native(&self) -> Option<&[Message]>;
+
+    /// What ties a summary to the first `count` records of all.
+    async fn fingerprint(&self, count: u64) -> Result<Text>;
 }
 
 /// What a turn read.
@@ -35,11 +38,14 @@ pub struct TurnRead {
     /// The insight of a session, the synthesis of a main session.
     pub slot: Option<Text>,
     pub records: Arc<dyn Records>,
-    /// A summary that the storage kept. Where `base` is 0 its fingerprint has yet to be compared.
+    /// A summary that the storage kept; whether its fingerprint is right has yet to be seen.
     pub cache: Option<CompressionCache>,
     /// How many raw records `records` leaves out at its start, because `cache` covers exactly those.
     pub base: u64,
-    /// How many of the first records are known to be what they were at this handle's last turn.
+    /// What the storage calls the state of the history: the same as long as no record was removed or altered. `None` where it
+    /// does not tell; then `intact` counts.
+    pub version: Option<Text>,
+    /// How many of the first records are known to be what they were when this handle read them last.
     pub intact: u64,
     /// Whether a summary is worth offering to the storage.
     pub keeps_cache: bool,
@@ -59,9 +65,6 @@ pub trait TurnStorage: Send + Sync {
 
     /// Applies `writes`, all or none, as strongly as the storage's own transaction holds.
     async fn commit(&self, writes: Vec<Write>) -> Result<()>;
-
-    /// What ties a summary to the first `count` records. Native storages make their own when they store it.
-    async fn fingerprint(&self, records: &dyn Records, count: u64) -> Result<Text>;
 }
 
 /// A prompt as parts; contents are looked up by whoever needs them.

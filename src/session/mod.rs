@@ -8,6 +8,7 @@ pub mod main_session;
 pub mod native;
 pub mod queue;
 pub mod registry;
+mod remembered;
 #[expect(
     clippy::module_inception,
     reason = "a session is what this folder is about"

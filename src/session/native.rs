@@ -10,19 +10,22 @@ use crate::{
     error::Result,
     llm::{Adapter, Completion, Request},
     message::Message,
-    storage::{ListRecords, Slot, Storage, Write},
+    storage::{ListRecords, Loaded, Slot, Storage, Write},
     text::Text,
 };
 
 /// A native storage, used directly.
 pub struct NativeTurnStorage(pub Arc<dyn Storage>);
 
-struct NativeRecords(Arc<Vec<Message>>);
+struct NativeRecords {
+    records: Arc<Vec<Message>>,
+    version: Text,
+}
 
 #[async_trait]
 impl Records for NativeRecords {
     fn outline(&self) -> &dyn History {
-        &*self.0
+        &*self.records
     }
 
     async fn weigh(&self) -> Result<()> {
@@ -30,34 +33,49 @@ impl Records for NativeRecords {
     }
 
     async fn messages(&self, range: Range<usize>) -> Result<Vec<Message>> {
-        Ok(self.0.get(range).unwrap_or_default().to_vec())
+        Ok(self.records.get(range).unwrap_or_default().to_vec())
     }
 
     fn native(&self) -> Option<&[Message]> {
-        Some(&self.0)
+        Some(&self.records)
+    }
+
+    async fn fingerprint(&self, _count: u64) -> Result<Text> {
+        Ok(self.version.clone())
     }
 }
 
 #[async_trait]
 impl TurnStorage for NativeTurnStorage {
     async fn load(&self, id: &Text, slot: Slot, extent: Extent) -> Result<TurnRead> {
-        let loaded = self.0.load(id, slot).await?;
-        let base = loaded
-            .cache
-            .as_ref()
-            .map_or(0, |cache| cache.compressed_count);
-        let (records, base) = match extent {
-            Extent::Whole if base > 0 => {
-                (self.0.list_records(id, &ListRecords::default()).await?, 0)
-            }
-            _ => (loaded.records, base),
-        };
+        let mut loaded = self.0.load(id, slot).await?;
+        let cached = |loaded: &Loaded| loaded.cache.as_ref().map(|cache| cache.compressed_count);
+        let mut base = cached(&loaded).unwrap_or(0);
+        if extent == Extent::Whole && base > 0 {
+            let records = self.0.list_records(id, &ListRecords::default()).await?;
+            let again = self.0.load(id, slot).await?;
+            // Only of an unchanged history are both from one moment, but for records that were added.
+            let cache = again
+                .cache
+                .filter(|_| again.fingerprint == loaded.fingerprint);
+            loaded = Loaded {
+                records,
+                cache,
+                ..loaded
+            };
+            base = 0;
+        }
+        let version = loaded.fingerprint;
         Ok(TurnRead {
             system_prompt: loaded.system_prompt,
             slot: loaded.slot,
-            records: Arc::new(NativeRecords(records)),
+            records: Arc::new(NativeRecords {
+                records: loaded.records,
+                version: version.clone(),
+            }),
             cache: loaded.cache,
             base,
+            version: Some(version),
             intact: 0,
             keeps_cache: true,
         })
@@ -65,10 +83,6 @@ impl TurnStorage for NativeTurnStorage {
 
     async fn commit(&self, writes: Vec<Write>) -> Result<()> {
         self.0.apply(writes).await
-    }
-
-    async fn fingerprint(&self, _records: &dyn Records, _count: u64) -> Result<Text> {
-        Ok(Text::default())
     }
 }
 

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use serde::Deserialize;
 
-use super::registry::Shared;
+use super::{registry::Shared, remembered::Remembered};
 use crate::{
     clock::now_iso,
-    context::compress::Conversation,
     error::{Error, Result},
     message::Message,
     meta::{Kind, SessionMeta, Status},
@@ -20,7 +19,7 @@ use crate::{
 pub struct Session {
     shared: Arc<Shared>,
     kind: Kind,
-    conversation: Mutex<Conversation>,
+    remembered: Mutex<Remembered>,
 }
 
 /// Fields to replace; those not given stay.
@@ -43,7 +42,7 @@ impl Session {
         Self {
             shared,
             kind,
-            conversation: Mutex::default(),
+            remembered: Mutex::default(),
         }
     }
 
@@ -69,8 +68,8 @@ impl Session {
     }
 
     /// What this handle remembers between turns: its last summary and the provider's token counts.
-    pub fn conversation(&self) -> MutexGuard<'_, Conversation> {
-        self.conversation
+    pub fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        self.remembered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }

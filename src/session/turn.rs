@@ -8,6 +8,7 @@ use super::{
     cancellation::Cancellation,
     hooks::{Extent, PieceSink, Prompt, Tools, TurnHost, TurnRead, TurnState},
     queue::{Place, Turnstile},
+    remembered::Remembered,
     session::Session,
 };
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     context::{
         assemble::{Fixed, Part},
         budget,
-        compress::{Conversation, Input, Planner, Step, Summary},
+        compress::{Input, Overhead, Planner, Step},
         compressor,
         tool_results::{self, Reading},
     },
@@ -23,7 +24,7 @@ use crate::{
     llm::Completion,
     message::{Message, MessageBuilder, Role, ToolCall},
     meta::Kind,
-    storage::{CompressionCache, Write},
+    storage::Write,
     text::Text,
 };
 
@@ -53,7 +54,7 @@ pub async fn run(request: TurnRequest<'_>, cancellation: &Cancellation) -> Resul
     let session = request.session;
     let answered = cancellation.guard(answer(request)).await?;
     answered.state.storage.commit(answered.writes).await?;
-    *session.conversation() = answered.conversation;
+    *session.remembered() = answered.remembered;
     Ok(answered.completion)
 }
 
@@ -61,7 +62,7 @@ pub async fn run(request: TurnRequest<'_>, cancellation: &Cancellation) -> Resul
 struct Answered {
     state: TurnState,
     writes: Vec<Write>,
-    conversation: Conversation,
+    remembered: Remembered,
     completion: Completion,
     _turnstile: Turnstile,
 }
@@ -83,39 +84,39 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
         .storage
         .load(session.id(), session.slot(), Extent::Needed)
         .await?;
+    session.remembered().check(&read);
     let mut new = new_messages(&input, &read)?;
     if new.is_none() {
         read = state
             .storage
             .load(session.id(), session.slot(), Extent::Whole)
             .await?;
+        session.remembered().check(&read);
         new = new_messages(&input, &read)?;
     }
     let new = new.ok_or_else(|| Error::Internal("the whole history was not enough".into()))?;
     let new = Arc::new(new);
 
-    let mut conversation = session.conversation().clone();
-    conversation.summary = usable_summary(&state, &read, conversation.summary.as_ref()).await;
-    // Forgotten for good, even if this turn fails: the next one compares the records with those of now.
-    session
-        .conversation()
-        .summary
-        .clone_from(&conversation.summary);
-    let (planner, prompt) = assemble(session, &state, &read, &new, &conversation).await?;
-    session.conversation().clone_from(planner.conversation());
+    let mut remembered = session.remembered().clone();
+    remembered.adopt(&read).await;
+    session.remembered().clone_from(&remembered);
+    let (planner, prompt) = assemble(session, &state, &read, &new, remembered).await?;
 
     let mut completion = state.model.generate(&prompt, &state.tools, pieces).await?;
     make_ids_unique(&mut completion.tool_calls);
 
-    let conversation = planner.observe(completion.usage.map(|usage| usage.prompt_tokens));
+    let mut remembered = session.remembered().clone();
+    remembered.observe(&planner, completion.usage.map(|usage| usage.prompt_tokens));
     let mut writes = turn_writes(session, &new, &completion, read.slot.as_ref());
-    if let Some(summary) = planner.new_summary().filter(|_| read.keeps_cache) {
-        writes.push(cache_write(session.id(), &state, &read, summary).await?);
-    }
+    let cache = remembered.offer(&read).await;
+    writes.extend(cache.map(|cache| Write::PutCompressionCache {
+        id: session.id().clone(),
+        cache,
+    }));
     Ok(Answered {
         state,
         writes,
-        conversation,
+        remembered,
         completion,
         _turnstile: turnstile,
     })
@@ -145,38 +146,13 @@ fn new_messages(input: &TurnInput, read: &TurnRead) -> Result<Option<Vec<Message
     )
 }
 
-/// The summary to start from: the one read with the records, else this handle's own, each only if the records that it
-/// covers are still the same.
-async fn usable_summary(
-    state: &TurnState,
-    read: &TurnRead,
-    own: Option<&Summary>,
-) -> Option<Summary> {
-    if let Some(own) = own.filter(|own| read.base == 0 && own.compressed_count <= read.intact) {
-        return Some(own.clone());
-    }
-    let cache = read.cache.as_ref()?;
-    let loaded = read.records.outline().len() as u64;
-    let right = read.records.native().is_some()
-        || cache.compressed_count <= loaded
-            && state
-                .storage
-                .fingerprint(&*read.records, cache.compressed_count)
-                .await
-                .is_ok_and(|fingerprint| fingerprint == cache.fingerprint);
-    right.then(|| Summary {
-        text: cache.summary.clone(),
-        compressed_count: cache.compressed_count,
-    })
-}
-
 /// Plans the prompt, summarising older history as often as it takes.
 async fn assemble(
     session: &Session,
     state: &TurnState,
     read: &TurnRead,
     new: &Arc<Vec<Message>>,
-    conversation: &Conversation,
+    mut remembered: Remembered,
 ) -> Result<(Planner, Prompt)> {
     let label = session.shared().meta().label.clone();
     let (system_prompt, slot) = (read.system_prompt.as_ref(), read.slot.as_ref());
@@ -197,10 +173,10 @@ async fn assemble(
         answers_pending: new
             .first()
             .is_some_and(|message| message.role() == Role::Tool),
-        compressor_tokens: if state.compressor.is_some() {
-            0
+        compressor: if state.compressor.is_some() {
+            Overhead::default()
         } else {
-            compressor::PROMPT_TOKENS
+            compressor::OVERHEAD
         },
     };
     let prompt = |parts| Prompt {
@@ -208,16 +184,19 @@ async fn assemble(
         records: read.records.clone(),
         new: new.clone(),
     };
-    let mut planner = Planner::new(&input(), conversation)?;
+    let mut planner = Planner::new(&input(), remembered.conversation())?;
     loop {
         match planner.step() {
             Step::Weigh => {
                 read.records.weigh().await?;
-                planner = Planner::new(&input(), conversation)?;
+                planner = Planner::new(&input(), remembered.conversation())?;
             }
             Step::Fold(parts) => {
                 let summary = summarise(state, &prompt(parts)).await?;
                 planner.finish(summary)?;
+                // What is summarised stays so, even if the turn fails now.
+                remembered.learn(&planner, read);
+                session.remembered().clone_from(&remembered);
             }
             Step::Prompt(parts) => return Ok((planner, prompt(parts))),
         }
@@ -247,9 +226,13 @@ async fn summarise(state: &TurnState, stretch: &Prompt) -> Result<Text> {
         .model
         .generate(&prompt, &Tools::default(), None)
         .await?;
-    Ok(compressor::without_thinking(
-        &answer.content.unwrap_or_default(),
-    ))
+    let summary = compressor::without_thinking(&answer.content.unwrap_or_default());
+    if summary.is_empty() {
+        return Err(Error::InvalidArgument(
+            "llm.complete(): expected a summary of the history, got an empty text".to_owned(),
+        ));
+    }
+    Ok(summary)
 }
 
 /// The turn as it will be stored, in order.
@@ -282,26 +265,6 @@ fn turn_writes(
         });
     }
     writes
-}
-
-async fn cache_write(
-    id: &Text,
-    state: &TurnState,
-    read: &TurnRead,
-    summary: &Summary,
-) -> Result<Write> {
-    let cache = CompressionCache {
-        summary: summary.text.clone(),
-        compressed_count: summary.compressed_count,
-        fingerprint: state
-            .storage
-            .fingerprint(&*read.records, summary.compressed_count)
-            .await?,
-    };
-    Ok(Write::PutCompressionCache {
-        id: id.clone(),
-        cache,
-    })
 }
 
 /// A model's call ids name its calls only if they are there and differ.

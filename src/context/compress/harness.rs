@@ -94,7 +94,7 @@ impl Session {
             new_tokens: new.iter().map(budget::weigh).sum(),
             new_count: u32::try_from(new.len()).unwrap(),
             answers_pending,
-            compressor_tokens: 0,
+            compressor: super::Overhead::default(),
         };
         let mut planner =
             Planner::new(&input, &self.conversation).map_err(|error| error.to_string())?;

@@ -50,8 +50,16 @@ pub struct Input<'a, H: ?Sized> {
     pub new_count: u32,
     /// Whether the new messages answer the calls at the end of the history.
     pub answers_pending: bool,
-    /// What the compressor's own prompt takes; 0 for a function of the user.
-    pub compressor_tokens: u32,
+    /// What the compressor adds to what it is given; nothing for a function of the user.
+    pub compressor: Overhead,
+}
+
+/// What a compressor's request takes besides the messages themselves, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Overhead {
+    pub request_tokens: u32,
+    /// For each message.
+    pub message_tokens: u32,
 }
 
 /// What to do next.

@@ -5,7 +5,7 @@ mod size;
 use std::ops::Range;
 
 use self::size::SummarySize;
-use super::{Conversation, Input, Step, Summary};
+use super::{Conversation, Input, Overhead, Step, Summary};
 use crate::{
     context::{
         History,
@@ -40,7 +40,7 @@ pub struct Planner {
     tools: ToolsWeight,
     fixed: Fixed,
     fixed_weight: u64,
-    compressor: f64,
+    compressor: Overhead,
     new_weight: u64,
     new_end: u64,
     base: u64,
@@ -90,7 +90,7 @@ impl Planner {
             tools: input.tools,
             fixed: input.fixed.clone(),
             fixed_weight: input.fixed.weight() + u64::from(input.tools.tokens),
-            compressor: f64::from(input.compressor_tokens),
+            compressor: input.compressor,
             new_weight: u64::from(input.new_tokens),
             new_end: input.base + input.history.len() as u64 + u64::from(input.new_count),
             base: input.base,
@@ -228,12 +228,14 @@ impl Planner {
     fn step_end(&self) -> usize {
         let ratio = self.ratio.cautious;
         let summary = ratio * float(self.summary.weight);
-        let limit = (THRESHOLD * self.window - self.compressor - summary).max(MIN_STEP_TOKENS);
+        let request = f64::from(self.compressor.request_tokens);
+        let limit = (THRESHOLD * self.window - request - summary).max(MIN_STEP_TOKENS);
         let leaving = self.cleaned.units.iter().take(self.goal).skip(self.covered);
         let mut step = 0.0;
         let fitting = leaving
             .take_while(|unit| {
-                step += ratio * float(unit.weight);
+                let frames = u64::from(self.compressor.message_tokens) * unit.records.len() as u64;
+                step += ratio * float(unit.weight + frames);
                 step <= limit
             })
             .count();

@@ -210,7 +210,7 @@ proptest! {
             new_tokens: 20,
             new_count: 1,
             answers_pending: pending,
-            compressor_tokens: 0,
+            compressor: super::Overhead::default(),
         };
         let plan = || super::Planner::new(&input, &super::Conversation::default()).unwrap();
         prop_assert_eq!(plan().step(), plan().step());

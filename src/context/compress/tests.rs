@@ -34,7 +34,7 @@ fn input<'a>(history: &'a [Message], fixed: &'a Fixed, window: u64) -> Input<'a,
         new_tokens: 10,
         new_count: 1,
         answers_pending: false,
-        compressor_tokens: 0,
+        compressor: super::Overhead::default(),
     }
 }
 
@@ -415,7 +415,7 @@ fn contents_are_asked_for_only_when_lengths_alone_do_not_settle_it() {
             new_tokens: 10,
             new_count: 1,
             answers_pending: false,
-            compressor_tokens: 0,
+            compressor: super::Overhead::default(),
         };
         Planner::new(&input, &Conversation::default()).unwrap()
     };

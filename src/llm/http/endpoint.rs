@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use reqwest::{
     Url,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -122,12 +123,26 @@ impl Endpoint {
             encoded.set_sensitive(true);
             let value = value.trim();
             self.redactor.add(value);
-            if let Some((_scheme, credentials)) = value.split_once(' ') {
+            if let Some((scheme, credentials)) = value.split_once(' ') {
                 self.redactor.add(credentials);
+                if scheme.eq_ignore_ascii_case("basic") {
+                    self.redact_basic(credentials);
+                }
             }
         }
         self.headers.insert(parsed, encoded);
         Ok(())
+    }
+
+    /// `Basic` hides nothing: who reads it has the password.
+    fn redact_basic(&mut self, credentials: &str) {
+        let plain = BASE64.decode(credentials.trim()).ok();
+        if let Some(plain) = plain.and_then(|plain| String::from_utf8(plain).ok()) {
+            self.redactor.add(&plain);
+            if let Some((_user, password)) = plain.split_once(':') {
+                self.redactor.add(password);
+            }
+        }
     }
 
     pub(crate) fn provider(&self) -> &'static str {

@@ -188,7 +188,7 @@ impl Queries {
 
     pub(super) fn load(&self, id: &Text, slot: Slot) -> Read<Loaded> {
         let s = &self.schema;
-        // The sub-selects in the last part let the index on (session, seq) give both the range and the order.
+        // Records come as the database finds them, nearly always in order; sorting here is cheaper than there.
         let sql = format!(
             "WITH h AS MATERIALIZED (
                SELECT number, number || '.' || revision AS fingerprint FROM {s}.sessions WHERE id = $1),
@@ -200,9 +200,8 @@ impl Queries {
              UNION ALL SELECT 'cache', summary, compressed_count FROM c
              UNION ALL SELECT name, content, NULL FROM {s}.slots
                WHERE session = (SELECT number FROM h) AND name IN ('system_prompt', $2)
-             UNION ALL (SELECT 'record', message, seq FROM {s}.records
-               WHERE session = (SELECT number FROM h) AND seq > coalesce((SELECT last_seq FROM c), 0)
-               ORDER BY seq)"
+             UNION ALL SELECT 'record', message, seq FROM {s}.records
+               WHERE session = (SELECT number FROM h) AND seq > coalesce((SELECT last_seq FROM c), 0)"
         );
         let name = match slot {
             Slot::Insight => "insight",
@@ -241,7 +240,6 @@ fn loaded(rows: &[Row]) -> Result<Loaded> {
             _ => loaded.slot = Some(rows::text("slots.content", content)?),
         }
     }
-    // The parts of a UNION ALL come as the database likes, which so far was in order.
     if !records.is_sorted_by_key(|(seq, _)| *seq) {
         records.sort_by_key(|(seq, _)| *seq);
     }
