@@ -122,7 +122,6 @@ describe('an SQLite file', () => {
     expect(JSON.parse(stdout)).toEqual({
       read: { value: 'memory' },
       written: { name: 'StorageError', code: 'not_writable', message: expect.stringContaining('the database is read-only') },
-      begun: { name: 'StorageError', code: 'not_writable', message: expect.stringContaining('the database is read-only') },
     })
     expect(await sqlite(join(own, 'a.db')).getMemory('s')).toBe('memory')
   })
@@ -180,6 +179,7 @@ describe('PostgreSQL', () => {
     ['a wrong password, in pairs', () => `host=${url().hostname} port=${url().port} user=postgres dbname=postgres password='${secret}'`, 'unavailable', /the database refused the login/],
     ['a user who is not there', () => elsewhere((u) => ((u.username = 'nobody_here'), (u.password = encodeURIComponent(secret)))), 'unavailable', /the database refused the login/],
     ['a database that is not there', () => elsewhere((u) => (u.pathname = '/not_here')), 'unavailable', /the database does not exist/],
+    ['a setting that is not there', () => `${postgresUrl()}?options=-c%20nothing%3D1`, 'unavailable', /the database refused the connection/],
     ['a port where nobody listens', async () => `postgres://u:${encodeURIComponent(secret)}@127.0.0.1:${await freePort()}/d`, 'unavailable', /the database cannot be reached/],
     ['a host that has no address', () => `postgres://u:${encodeURIComponent(secret)}@nowhere.invalid/d`, 'unavailable', /the database cannot be reached/],
   ])('says %s, and never the password', async (_, connectionString, code, message) => {
@@ -257,7 +257,7 @@ describe('PostgreSQL', () => {
     const reader = keep(postgresStorage({ schema, connectionString: elsewhere((u) => ((u.username = role), (u.password = 'p'))) }))
     expect(await reader.getMemory('s')).toBe('memory')
     await expect(reader.putMemory('s', 'new')).rejects.toMatchObject({ name: 'StorageError', code: 'not_writable' })
-    const frozen = keep(postgresStorage({ schema, connectionString: elsewhere((u) => u.searchParams.set('options', '-c default_transaction_read_only=on')) }))
+    const frozen = keep(postgresStorage({ schema, connectionString: `${postgresUrl()}?options=-c%20default_transaction_read_only%3Don` }))
     expect(await frozen.getMemory('s')).toBe('memory')
     await expect(frozen.putMemory('s', 'new')).rejects.toMatchObject({ name: 'StorageError', code: 'not_writable', message: expect.stringContaining('read-only') })
   })

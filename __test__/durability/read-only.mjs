@@ -16,5 +16,5 @@ const outcome = (call) =>
     ({ name, code, message }) => ({ name, code, message }),
   )
 
-console.log(JSON.stringify({ read: await outcome(storage.getMemory('s')), written: await outcome(storage.putMemory('s', 'new')), begun: await outcome(storage.transaction(async () => {})) }))
+console.log(JSON.stringify({ read: await outcome(storage.getMemory('s')), written: await outcome(storage.putMemory('s', 'new')) }))
 await storage.close()
