@@ -38,6 +38,8 @@ async fn measure() -> Outcome<()> {
     let bodies = arguments
         .map(|file| Ok(bytes::Bytes::from(std::fs::read(file)?)))
         .collect::<Outcome<Vec<_>>>()?;
+    // reqwest is built without a provider of its own, and asks for one even where nothing is encrypted.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::builder().tcp_nodelay(true).no_proxy().build()?;
 
     let run = |turns: usize| {
@@ -50,7 +52,7 @@ async fn measure() -> Outcome<()> {
                     let turn = taken.fetch_add(1, Ordering::Relaxed);
                     let body = bodies.iter().cycle().nth(turn % bodies.len());
                     let Some(body) = body.filter(|_| turn < turns) else {
-                        return Ok(());
+                        return Outcome::Ok(());
                     };
                     let request = client.post(&url).header("content-type", "application/json");
                     request.body(body.clone()).send().await?.bytes().await?;
@@ -58,7 +60,7 @@ async fn measure() -> Outcome<()> {
             })
         });
         let loops = loops.collect::<Vec<_>>();
-        async {
+        async move {
             for each in loops {
                 each.await??;
             }

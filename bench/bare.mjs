@@ -64,8 +64,11 @@ async function requestBodies() {
 /** @returns {string} the loop's program */
 function buildLoop() {
   const root = fileURLToPath(new URL('..', import.meta.url))
-  const command = ['build', '--release', '--no-default-features', '--features', 'bench', '--bin', 'bare-loop', '--message-format', 'json-render-diagnostics']
-  const built = spawnSync('cargo', command, { cwd: root, env: cargoEnvironment(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], maxBuffer: 1e8 })
+  const env = cargoEnvironment()
+  // The addon is built for a named target too: so both share what they depend on.
+  const host = spawnSync('rustc', ['--print', 'host-tuple'], { cwd: root, env, encoding: 'utf8' }).stdout.trim()
+  const command = ['build', '--release', '--target', host, '--no-default-features', '--features', 'bench', '--bin', 'bare-loop', '--message-format', 'json-render-diagnostics']
+  const built = spawnSync('cargo', command, { cwd: root, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], maxBuffer: 1e8 })
   const told = built.stdout.split('\n').find((line) => line.includes('"executable":"'))
   if (built.status !== 0 || told === undefined) throw new Error('the loop could not be built')
   return JSON.parse(told).executable
