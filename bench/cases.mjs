@@ -92,12 +92,12 @@ export function groups({ scale, repetitions }) {
     {
       name: 'large event',
       repetitions,
-      variants: { native: turns(PACKAGE, 0, 40, '--stream', '--sessions', '1', '--each', '1', '--chunks', '1', '--reply', String(2 ** 20)) },
+      variants: { native: turns(PACKAGE, 0, 40, '--stream', '--sessions', '1', '--each', '1', '--warmup', count(100), '--chunks', '1', '--reply', String(2 ** 20)) },
     },
     {
       name: 'many chunks',
       repetitions,
-      variants: { native: turns(PACKAGE, 0, 40, '--stream', '--sessions', '1', '--each', '1', '--chunks', '10000', '--reply', '40000') },
+      variants: { native: turns(PACKAGE, 0, 40, '--stream', '--sessions', '1', '--each', '1', '--warmup', count(100), '--chunks', '10000', '--reply', '40000') },
     },
     { name: 'startup', repetitions: 1, variants: { native: ['startup.mjs', COMMONJS, '--runs', count(21)] } },
     { name: 'memory ascii', repetitions: 1, variants: { yardstick: memory(YARDSTICK), native: memory(PACKAGE) } },
