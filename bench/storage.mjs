@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
-import pg from 'pg'
+import { Pool } from 'pg'
 import { ownPostgres } from '../scripts/postgres.mjs'
 
 /** @typedef {import('../index.js').Message} Message */
@@ -125,7 +125,7 @@ async function postgresPair() {
   const schema = `bench_${crypto.randomUUID().replaceAll('-', '')}`
   const storage = new PostgresStorageAdapter({ connectionString: server.url, schema, maxConnections: 16 })
   await storage.getMemory('none') // makes the tables
-  const pool = new pg.Pool({ connectionString: server.url, max: 16 })
+  const pool = new Pool({ connectionString: server.url, max: 16 })
   const load = `WITH h AS MATERIALIZED (
       SELECT number, number || '.' || revision AS fingerprint FROM ${schema}.sessions WHERE id = $1),
     c AS MATERIALIZED (
@@ -185,12 +185,12 @@ function driverStorage(pair) {
   /** @type {Map<string, Promise<Loaded>>} */
   const loading = new Map()
   const load = (/** @type {string} */ id) => {
-    let loaded = loading.get(id)
-    if (loaded === undefined) {
-      loaded = Promise.resolve(pair.load(id)).finally(() => loading.delete(id))
-      loading.set(id, loaded)
+    let all = loading.get(id)
+    if (all === undefined) {
+      all = Promise.resolve(pair.load(id)).finally(() => loading.delete(id))
+      loading.set(id, all)
     }
-    return loaded
+    return all
   }
   const unused = {
     putSystemPrompt: storage.putSystemPrompt.bind(storage),
@@ -202,21 +202,21 @@ function driverStorage(pair) {
     putSession: storage.putSession.bind(storage),
     trimRecords: storage.trimRecords.bind(storage),
   }
-  const reads = {
+  const loaded = {
     getSystemPrompt: async (/** @type {string} */ id) => (await load(id)).systemPrompt,
     getInsight: async (/** @type {string} */ id) => (await load(id)).insight,
     listRecords: async (/** @type {string} */ id) => (await load(id)).records,
   }
   return {
     ...unused,
-    ...reads,
+    ...loaded,
     appendRecord: async (id, record) => void (await pair.append(id, [JSON.stringify(record)])),
     async transaction(fn) {
       /** @type {Map<string, string[]>} */
       const appended = new Map()
       const result = await fn({
         ...unused,
-        ...reads,
+        ...loaded,
         async appendRecord(id, record) {
           appended.set(id, [...(appended.get(id) ?? []), JSON.stringify(record)])
         },
@@ -246,10 +246,9 @@ async function turns(name, pair, atOnce, bar) {
   }
   const each = Math.ceil(TURNS / atOnce)
   const [ours, driver, alone] = [await open(pair.storage, 'ours'), await open(onDriver, 'driver'), await open(pair.storage, 'alone')]
-  const send = (/** @type {typeof ours[number]} */ session) => session.send(TEXT)
   const sides = [
-    { seconds: /** @type {number[]} */ ([]), sessions: ours, turn: send },
-    { seconds: /** @type {number[]} */ ([]), sessions: driver, turn: send },
+    { seconds: /** @type {number[]} */ ([]), sessions: ours, turn: sendText },
+    { seconds: /** @type {number[]} */ ([]), sessions: driver, turn: sendText },
     {
       seconds: /** @type {number[]} */ ([]),
       sessions: alone,
@@ -314,15 +313,14 @@ async function longSession(count) {
     const { storage } = pair
     // A window that the newest twenty messages or so fill.
     const llm = { maxContextTokens: 4000, complete: async () => ({ content: TEXT }) }
-    const compressFn = async () => 'What was said before.'
-    const made = await createSession({ storage, id: 'long', llm, compressFn, label: '' })
+    const made = await createSession({ storage, id: 'long', llm, compressFn: summarise, label: '' })
     await pair.append('long', Array.from({ length: count / 2 }, () => turnOf(TEXT)).flat())
     await made.send('Summarises what is there.')
     /** @type {{ first: number[], later: number[] }} */
     const times = { first: [], later: [] }
     for (let round = 0; round < (small ? 3 : 9); round += 1) {
       const began = performance.now()
-      const session = await loadSession('long', { storage, llm, compressFn })
+      const session = await loadSession('long', { storage, llm, compressFn: summarise })
       await session?.send('And now?')
       const between = performance.now()
       await session?.send('And now?')
@@ -332,6 +330,15 @@ async function longSession(count) {
     console.log(`| ${count} records, ${name} | ${median(times.first).toFixed(2)} | ${median(times.later).toFixed(2)} |`)
     await pair.close()
   }
+}
+
+/** @param {import('../index.js').Session} session */
+function sendText(session) {
+  return session.send(TEXT)
+}
+
+async function summarise() {
+  return 'What was said before.'
 }
 
 /** @param {number[]} numbers */
