@@ -50,6 +50,7 @@ export declare class Bridge {
    * the operation ends through the dispatcher. `arguments` is a JSON array.
    */
   storageCall(operation: number, storage: StorageHandle, method: string, arguments: FromJs): ToJs
+  /** Resolves to how many milliseconds the transaction may stay open. */
   storageBegin(operation: number, storage: StorageHandle, transaction: TransactionHandle): void
   transactionCall(operation: number, transaction: TransactionHandle, method: string, arguments: FromJs): void
   transactionEnd(operation: number, transaction: TransactionHandle, commit: boolean): void
