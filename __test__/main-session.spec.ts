@@ -13,11 +13,11 @@ import {
 import { describe, expect, it, vi } from 'vitest'
 import { recording } from './support/adapters.js'
 import { MapStorage } from './support/map-storage.js'
-import { contents, storages } from './support/storages.js'
+import { contents, allStorages } from './support/storages.js'
 
 const nothing: IntegrateResult = { synthesis: 's', insights: [] }
 
-describe.each(storages)('a main session on $name', ({ make }) => {
+describe.each(allStorages)('a main session on $name', ({ make }) => {
   async function start(options: Partial<Parameters<typeof createMainSession>[0]> = {}) {
     const storage = make()
     const llm = recording()

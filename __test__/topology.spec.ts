@@ -11,11 +11,11 @@ import {
 import { describe, expect, it, vi } from 'vitest'
 import { recording } from './support/adapters.js'
 import { MapStorage } from './support/map-storage.js'
-import { storages } from './support/storages.js'
+import { allStorages } from './support/storages.js'
 
 const roots = (storage: MainStorage) => storage.getChildren(null as never)
 
-describe.each(storages)('the forest of sessions on $name', ({ make }) => {
+describe.each(allStorages)('the forest of sessions on $name', ({ make }) => {
   it('gets a root from parentId null, a node under its parent from an id, and nothing without', async () => {
     const storage = make()
     await createSession({ storage, id: 'root', label: 'Root', parentId: null })

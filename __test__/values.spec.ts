@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { createMainSession, createSession, forkSession, loadSession, type LLMResult, type Message, type MainStorage, type ToolCall } from '@stello-ai/session'
 import { describe, expect, it } from 'vitest'
 import { recording } from './support/adapters.js'
-import { storages } from './support/storages.js'
+import { allStorages } from './support/storages.js'
 
 /** JSON text that a parser easily mangles: key order, numbers, keys that mean something to objects. */
 const tricky = [
@@ -18,7 +18,7 @@ const texts = ['', ' ', 'a\0b', '\ud83d lone', '🎉 日本語 Grüße', '"\\"\n
 /** As JavaScript's JSON carries it, key order included. */
 const carried = (value: unknown) => JSON.stringify(value)
 
-describe.each(storages)('values through $name', ({ make }) => {
+describe.each(allStorages)('values through $name', ({ make }) => {
   it.each(tricky)('metadata %s', async (json) => {
     const storage = make()
     const metadata = JSON.parse(json) as Record<string, unknown>

@@ -18,8 +18,15 @@ const READY = /ready to accept connections/
  */
 export async function startPostgres() {
   const given = process.env.STELLO_TEST_POSTGRES_URL
-  if (given !== undefined && given !== '') return { url: given, stop: async () => {} }
+  return given !== undefined && given !== '' ? { url: given, stop: async () => {} } : ownPostgres()
+}
 
+/**
+ * Starts a server that nobody else uses, and that may be stopped and started again.
+ *
+ * @param {string[]} [settings] such as `max_connections=200`
+ */
+export async function ownPostgres(settings = []) {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'stello-postgres-'))
   chmodSync(folder, 0o755)
   const user = unprivileged()
@@ -35,8 +42,36 @@ export async function startPostgres() {
   const stdio = ['ignore', 'ignore', 'pipe']
   execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'scram-sha-256', `--pwfile=${passwordFile}`, '-E', 'UTF8', '--locale=C'], { ...user, stdio })
   const port = await freePort()
-  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'lc_messages=C']
-  const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])], { ...user, stdio })
+  const all = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'lc_messages=C', ...settings]
+  const start = async () => {
+    const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...all.flatMap((setting) => ['-c', setting])], { ...user, stdio })
+    await ready(server)
+    return server
+  }
+  let server = await start()
+
+  /** @param {NodeJS.Signals} signal SIGINT ends connections and keeps what is committed, SIGQUIT leaves that to the next start */
+  const end = async (signal) => {
+    const ended = once(server, 'exit')
+    server.kill(signal)
+    await ended
+  }
+  return {
+    url: `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`,
+    async stop() {
+      await end('SIGINT')
+      rmSync(folder, { recursive: true, force: true })
+    },
+    /** @param {'SIGINT' | 'SIGQUIT'} [signal] */
+    async restart(signal = 'SIGINT') {
+      await end(signal)
+      server = await start()
+    },
+  }
+}
+
+/** @param {import('node:child_process').ChildProcessByStdio<null, null, import('node:stream').Readable>} server */
+async function ready(server) {
   let log = ''
   await new Promise((resolve, reject) => {
     server.stderr.on('data', (chunk) => {
@@ -46,16 +81,7 @@ export async function startPostgres() {
     server.once('error', reject)
     server.once('exit', (code) => reject(new Error(`PostgreSQL ended with code ${code}:\n${log}`)))
   })
-
-  const url = `postgresql://postgres:${password}@127.0.0.1:${port}/postgres`
-  const stop = async () => {
-    server.removeAllListeners('exit')
-    const ended = once(server, 'exit')
-    server.kill('SIGINT') // "fast" shutdown: connections are closed, what is committed is kept
-    await ended
-    rmSync(folder, { recursive: true, force: true })
-  }
-  return { url, stop }
+  server.removeAllListeners('exit')
 }
 
 /** PostgreSQL refuses to run as root: then it runs as nobody. */

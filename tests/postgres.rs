@@ -228,7 +228,7 @@ async fn a_statement_that_takes_too_long_is_cancelled_and_has_not_happened() {
     let schema = Schema::new();
     let storage = schema.storage();
     let impatient = PostgresStorage::open(PostgresOptions {
-        statement_timeout: Duration::from_millis(200),
+        statement_timeout: Duration::from_millis(1_500),
         ..schema.options()
     })
     .unwrap();
@@ -238,8 +238,8 @@ async fn a_statement_that_takes_too_long_is_cancelled_and_has_not_happened() {
     let since = Instant::now();
     let error = impatient.apply(vec![append("never")]).await.unwrap_err();
     assert_eq!(error.code(), Some("timeout"));
-    assert!(error.to_string().contains("200 ms"), "{error}");
-    assert!(since.elapsed() < Duration::from_secs(2));
+    assert!(error.to_string().contains("1500 ms"), "{error}");
+    assert!(since.elapsed() < Duration::from_secs(10));
     open.commit().await.unwrap();
     impatient.apply(vec![append("3")]).await.unwrap();
     assert_eq!(contents(&storage).await, ["1", "2", "3"]);
@@ -249,7 +249,7 @@ async fn a_statement_that_takes_too_long_is_cancelled_and_has_not_happened() {
 async fn a_transaction_that_stays_open_too_long_is_rolled_back_and_says_so() {
     let schema = Schema::new();
     let storage = PostgresStorage::open(PostgresOptions {
-        transaction_timeout: Duration::from_millis(200),
+        transaction_timeout: Duration::from_millis(1_500),
         ..schema.options()
     })
     .unwrap();
@@ -259,7 +259,7 @@ async fn a_transaction_that_stays_open_too_long_is_rolled_back_and_says_so() {
     storage.apply(vec![append("2")]).await.unwrap();
     let late = forgotten.apply(vec![append("late")]).await.unwrap_err();
     assert_eq!(late.code(), Some("transaction"));
-    assert!(late.to_string().contains("200 ms"), "{late}");
+    assert!(late.to_string().contains("1500 ms"), "{late}");
     assert_eq!(
         forgotten.commit().await.unwrap_err().code(),
         Some("transaction")
@@ -300,7 +300,7 @@ async fn a_connection_that_the_server_ends_fails_what_is_in_flight_and_is_replac
 async fn a_failed_statement_makes_the_commit_fail() {
     let schema = Schema::new();
     let storage = PostgresStorage::open(PostgresOptions {
-        statement_timeout: Duration::from_millis(200),
+        statement_timeout: Duration::from_millis(1_500),
         ..schema.options()
     })
     .unwrap();

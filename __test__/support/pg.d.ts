@@ -6,6 +6,4 @@ declare module 'pg' {
     query<Row = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<{ rows: Row[] }>
     end(): Promise<void>
   }
-  const pg: { Client: typeof Client }
-  export default pg
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { PostgresStorageAdapter, type PostgresStorageOptions } from '@stello-ai/session'
-import pg from 'pg'
+import { Client } from 'pg'
 import { startPostgres } from '../../scripts/postgres.mjs'
 
 /** For vitest, before all tests: a server for those that need one. Its workers inherit the variable. */
@@ -29,7 +29,7 @@ export function postgresStorage(options: Partial<PostgresStorageOptions> = {}) {
 
 /** Statements as an administrator gives them. */
 export async function query<Row = Record<string, unknown>>(sql: string, values?: unknown[], url = postgresUrl()) {
-  const client = new pg.Client({ connectionString: url })
+  const client = new Client({ connectionString: url })
   await client.connect()
   try {
     return (await client.query<Row>(sql, values)).rows

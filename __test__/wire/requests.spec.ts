@@ -360,14 +360,13 @@ describe('waits between attempts', () => {
 })
 
 describe('connections', () => {
-  it('are kept for the next call, after whole answers, streams and refusals', async () => {
+  it('are kept for the next call, of another adapter too', async () => {
     await withServer(answer, async (server) => {
-      const llm = adapterOf('o', server.url)
-      await completed(llm)
-      await streamed(llm)
-      // The last bytes of a stream are taken off the wire behind its end.
-      await new Promise((resolve) => setTimeout(resolve, 30))
-      await completed(adapterOf('o', server.url))
+      for (const call of [completed, streamed, completed, streamed]) {
+        await call(adapterOf('o', server.url))
+        // A connection goes back to the others behind the end of the answer.
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
       expect(server.connections).toBe(1)
     })
   })

@@ -26,6 +26,8 @@ pub struct Joiner {
     open: HashMap<u32, usize>,
     /// The index under which a call is told on, by the index given away.
     given_out: HashSet<u32>,
+    /// No index under this one is free.
+    next_free: u32,
     by_id: HashMap<Text, usize>,
     usage: Option<Usage>,
     finish_reason: Option<Text>,
@@ -53,6 +55,7 @@ impl Joiner {
             calls: Vec::new(),
             open: HashMap::new(),
             given_out: HashSet::new(),
+            next_free: 0,
             by_id: HashMap::new(),
             usage: None,
             finish_reason: None,
@@ -151,10 +154,13 @@ impl Joiner {
     /// The index of a new call: what the server says, if no other call has it.
     fn give_out(&mut self, said: Option<u32>) -> u32 {
         let free = said
-            .into_iter()
-            .chain(0..=u32::MAX)
-            .find(|index| !self.given_out.contains(index))
-            .unwrap_or_default();
+            .filter(|said| !self.given_out.contains(said))
+            .unwrap_or_else(|| {
+                while self.next_free < u32::MAX && self.given_out.contains(&self.next_free) {
+                    self.next_free += 1;
+                }
+                self.next_free
+            });
         self.given_out.insert(free);
         free
     }

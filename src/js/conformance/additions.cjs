@@ -21,12 +21,6 @@ module.exports = {
         const message = { ...record('assistant', 'x'), toolCalls: [{ id: 'c', name: 'f', input: { deep: { n: 1 } } }] }
         await storage.putSession(session)
         await storage.appendRecord('s', message)
-        const alter = (/** @type {any} */ kept, /** @type {any} */ listed) => {
-          kept.tags.push('b')
-          kept.metadata.deep.n = 2
-          listed.content = 'y'
-          listed.toolCalls[0].input.deep.n = 2
-        }
         alter(session, message)
         for (let round = 0; round < 2; round += 1) {
           const kept = await storage.getSession('s')
@@ -242,6 +236,17 @@ module.exports = {
       },
     },
   ],
+}
+
+/**
+ * @param {any} session
+ * @param {any} message
+ */
+function alter(session, message) {
+  session.tags.push('b')
+  session.metadata.deep.n = 2
+  message.content = 'y'
+  message.toolCalls[0].input.deep.n = 2
 }
 
 /**

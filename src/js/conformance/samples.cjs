@@ -31,12 +31,12 @@ async function contents(storage, id) {
 
 /** A promise and the function that fulfils it. */
 function gate() {
-  /** @type {(value?: unknown) => void} */
-  let open = () => {}
-  const opened = new Promise((resolve) => {
-    open = resolve
+  /** @type {{ opened: Promise<unknown>, open: (value?: unknown) => void }} */
+  const made = Object.create(null)
+  made.opened = new Promise((resolve) => {
+    made.open = resolve
   })
-  return { opened, open }
+  return made
 }
 
 module.exports = { contents, gate, meta, record }

@@ -261,3 +261,32 @@ proptest::proptest! {
         proptest::prop_assert_eq!(&*answer.tool_calls[0].input, json.as_str());
     }
 }
+
+#[test]
+fn every_fragment_is_passed_on_with_an_index_of_its_call() {
+    let mut joiner = Joiner::new("openai");
+    let mut indexes = Vec::new();
+    for (index, id, name) in [
+        (None, "a", "f"),
+        (None, "", ""),
+        (Some(0), "b", "g"),
+        (Some(0), "", ""),
+        (Some(7), "c", "h"),
+        (Some(0), "d", "i"),
+        (Some(7), "", ""),
+    ] {
+        let mut chunk = Chunk {
+            tool_call_deltas: vec![ToolCallDelta {
+                index,
+                id: Some(Text::from(id)),
+                name: Some(Text::from(name)),
+                input: None,
+            }],
+            ..Chunk::default()
+        };
+        joiner.push_and_number(&mut chunk);
+        indexes.extend(chunk.tool_call_deltas.iter().map(|delta| delta.index));
+    }
+    assert_eq!(indexes, [0, 0, 1, 1, 7, 2, 7].map(Some));
+    assert_eq!(joiner.finish().unwrap().tool_calls.len(), 4);
+}

@@ -80,6 +80,11 @@ impl Connections {
         })
     }
 
+    /// Drops what is idle: where one connection was lost, the others most likely are too, known or not yet.
+    pub(super) fn forget_idle(&self) {
+        self.pool.retain(|_, _| false);
+    }
+
     pub(super) fn close(&self) {
         self.pool.close();
     }

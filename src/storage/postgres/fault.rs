@@ -27,7 +27,8 @@ pub(super) fn connecting(error: &Driver) -> Error {
         Some(code) if code.starts_with("28") => "the database refused the login",
         Some("3D000") => "the database does not exist",
         Some("53300") => "the database has no connection left",
-        _ => "the database cannot be reached",
+        Some(_) => "the database refused the connection",
+        None => "the database cannot be reached",
     };
     Error::Storage(StorageError::new(StorageCode::Unavailable, message).because(&describe(error)))
 }

@@ -103,7 +103,7 @@ impl PostgresStorage {
         let connection = self.connection().await?;
         let mut answer = connection.run(read.ask(connection.client()?)).await;
         // The server has closed this connection of the pool meanwhile. A read may be asked twice.
-        if answer.as_ref().is_err_and(fault::is_lost) {
+        if self.noted(&answer) {
             drop(connection);
             let another = self.connection().await?;
             answer = another.run(read.ask(another.client()?)).await;
@@ -118,9 +118,24 @@ impl PostgresStorage {
         PostgresTransaction::open(connection, queries, deadline, closed).await
     }
 
+    /// Whether the connection was lost, in which case the next call gets a new one.
+    fn noted<T>(&self, outcome: &Result<T>) -> bool {
+        let lost = outcome.as_ref().is_err_and(fault::is_lost);
+        if lost && let Some(connections) = self.shared.connections.get() {
+            connections.forget_idle();
+        }
+        lost
+    }
+
     async fn write(&self, writes: Vec<Write>) -> Result<()> {
         check::writes(&writes)?;
-        let changes = Changes::of(&writes)?;
+        let outcome = self.apply_list(&writes).await;
+        self.noted(&outcome);
+        outcome
+    }
+
+    async fn apply_list(&self, writes: &[Write]) -> Result<()> {
+        let changes = Changes::of(writes)?;
         let sql = self.shared.queries.apply();
         let connection = self.connection().await?;
         let client = connection.client()?;
@@ -228,11 +243,12 @@ impl Storage for PostgresStorage {
     }
 
     async fn begin(&self) -> Result<Box<dyn Transaction>> {
-        let transaction = match self.begin_once().await {
-            // As for a read: nothing was done yet.
-            Err(error) if fault::is_lost(&error) => self.begin_once().await?,
-            begun => begun?,
-        };
+        let mut begun = self.begin_once().await;
+        // As for a read: nothing was done yet.
+        if self.noted(&begun) {
+            begun = self.begin_once().await;
+        }
+        let transaction = begun?;
         Ok(Box::new(transaction))
     }
 

@@ -14,6 +14,11 @@ pub(super) fn of(error: Driver) -> Error {
         ));
     }
     let (code, message) = match error.sqlite_error_code() {
+        // A quota or a limit of the file's size: SQLite tells a full disk from it, whoever waits for room does not.
+        Some(ErrorCode::SystemIoFailure) if is_write(&error) => (
+            StorageCode::NotWritable,
+            "the database file cannot be written",
+        ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             StorageCode::Timeout,
             "the database stayed locked by another process",
@@ -38,6 +43,11 @@ pub(super) fn of(error: Driver) -> Error {
         _ => (StorageCode::Failed, "SQLite refused the operation"),
     };
     Error::Storage(StorageError::new(code, message).because(&error))
+}
+
+fn is_write(error: &Driver) -> bool {
+    let extended = error.sqlite_error().map(|error| error.extended_code);
+    extended == Some(rusqlite::ffi::SQLITE_IOERR_WRITE)
 }
 
 /// Whether the same operation may succeed once another process is done.

@@ -145,7 +145,7 @@ async fn a_writer_that_waits_too_long_for_another_process_fails_by_name_and_read
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("s.db");
     let storage = SqliteStorage::open(SqliteOptions {
-        busy_timeout: Duration::from_millis(80),
+        busy_timeout: Duration::from_millis(400),
         ..SqliteOptions::new(&path)
     });
     storage.apply(vec![append("1")]).await.unwrap();
@@ -154,7 +154,7 @@ async fn a_writer_that_waits_too_long_for_another_process_fails_by_name_and_read
     let (written, read) = tokio::join!(storage.apply(vec![append("2")]), contents(&storage));
     let error = written.unwrap_err();
     assert_eq!(error.code(), Some("timeout"));
-    assert!(error.to_string().contains("80 ms"), "{error}");
+    assert!(error.to_string().contains("400 ms"), "{error}");
     assert_eq!(read, ["1"]);
     let (written, ()) = tokio::join!(storage.apply(vec![append("3")]), async {
         tokio::task::yield_now().await;
