@@ -1,7 +1,4 @@
-use std::{
-    io::Write as _,
-    time::{Duration, Instant},
-};
+use std::{io::Write as _, time::Duration};
 
 use super::{
     player::{End, Step},
