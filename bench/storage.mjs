@@ -314,7 +314,8 @@ async function longSession(count) {
     // A window that the newest twenty messages or so fill.
     const llm = { maxContextTokens: 4000, complete: async () => ({ content: TEXT }) }
     const made = await createSession({ storage, id: 'long', llm, compressFn: summarise, label: '' })
-    await pair.append('long', Array.from({ length: count / 2 }, () => turnOf(TEXT)).flat())
+    // In parts, so that what was written is moved out of the log on the way.
+    for (let n = 0; n < count; n += 1000) await pair.append('long', Array.from({ length: Math.min(count - n, 1000) / 2 }, () => turnOf(TEXT)).flat())
     await made.send('Summarises what is there.')
     /** @type {{ first: number[], later: number[] }} */
     const times = { first: [], later: [] }
