@@ -834,7 +834,10 @@ export interface NativeStorageTransaction extends MainStorage {
 export interface NativeStorage extends NativeStorageTransaction {
   /**
    * Runs `fn` in a transaction of the database. Calls on the storage itself from within `fn` join it, and so does a
-   * nested `transaction`.
+   * nested `transaction`; where that one fails, this one is rolled back, even if `fn` catches the error.
+   *
+   * Rejects with {@link StorageError} `transaction` when `fn` has not settled after the storage's
+   * `transactionTimeoutMs` (60 000 in memory); calls that `fn` makes later fail with it too.
    */
   transaction<T>(fn: (tx: NativeStorageTransaction) => Promise<T>): Promise<T>
   /** Lets go of connections and threads; later calls fail with {@link StorageError} `closed`. Closing twice is fine. */

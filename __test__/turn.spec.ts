@@ -364,7 +364,7 @@ describe.each(storages)('a turn on $name', ({ make }) => {
       if (kind === 'abort') {
         const controller = new AbortController()
         session.setLLM(recording(() => (controller.abort(), new Promise(() => {}))))
-        await expect(session.send('never stored', { signal: controller.signal })).rejects.toThrow()
+        await expect(session.send('never stored', { signal: controller.signal })).rejects.toMatchObject({ name: 'AbortError' })
       }
       if (kind === 'two') await Promise.all([session.send('a'), session.send('b')])
       await expectShown(`round ${round}`)

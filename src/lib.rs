@@ -2,7 +2,7 @@
 //!
 //! Arrows point one way: `js → binding → session → { context, llm, storage } → vocabulary`.
 //!
-//! - vocabulary: [`text`], [`message`], [`meta`], [`error`], [`clock`]
+//! - vocabulary: [`text`], [`message`], [`meta`], [`error`], [`clock`], `trust`
 //! - [`context`]: what the model is shown; pure
 //! - [`llm`]: the native adapters and their transport
 //! - [`storage`]: the native storages and what a storage must do
@@ -20,3 +20,4 @@ pub mod meta;
 pub mod session;
 pub mod storage;
 pub mod text;
+mod trust;

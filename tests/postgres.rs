@@ -52,6 +52,7 @@ struct Schema(String);
 impl Schema {
     fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
+        let _ = url();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self(format!("stello \"test\" {} {number}", std::process::id()))
     }
@@ -286,7 +287,7 @@ async fn a_connection_that_the_server_ends_fails_what_is_in_flight_and_is_replac
     execute(&end).await;
     let error = open.apply(vec![append("late")]).await.unwrap_err();
     assert_eq!(error.code(), Some("unavailable"), "{error}");
-    assert_eq!(open.commit().await.unwrap_err().code(), Some("unavailable"));
+    assert_eq!(open.commit().await.unwrap_err().code(), Some("transaction"));
     for n in 0..3 {
         assert_eq!(contents(&storage).await.len(), n + 1);
         storage.apply(vec![append("x")]).await.unwrap();

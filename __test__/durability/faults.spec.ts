@@ -185,7 +185,8 @@ describe('PostgreSQL', () => {
   ])('says %s, and never the password', async (_, connectionString, code, message) => {
     const given = await connectionString()
     const storage = at(given)
-    const error = await expectRefusal(storage, code, message)
+    const error = await refusal(storage)
+    expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)])
     for (const shown of [shownOf(error), shownOf(storage)]) for (const word of wordsOf(given)) expect(shown).not.toContain(word)
   })
 
@@ -195,7 +196,8 @@ describe('PostgreSQL', () => {
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
     const storage = keep(new PostgresStorageAdapter({ connectionString: `postgres://u:${encodeURIComponent(secret)}@127.0.0.1:${port}/d`, connectTimeoutMs: 200 }))
-    await expectRefusal(storage, 'unavailable', /connecting to the database took longer than 200 ms/)
+    const error = await refusal(storage)
+    expect([error.code, error.message]).toEqual(['unavailable', 'connecting to the database took longer than 200 ms'])
     for (const socket of sockets) socket.destroy()
     silent.close()
   })

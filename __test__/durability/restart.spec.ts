@@ -13,9 +13,9 @@ it.each(['SIGINT', 'SIGQUIT'] as const)('turns in flight when the server gets %s
     const sessions = await Promise.all(Array.from({ length: 6 }, (_, n) => createSession({ storage, llm, id: `s${n}`, label: '' })))
     const acknowledged = sessions.map((): string[] => [])
     const failures: unknown[] = []
-    let writing = true
+    const stop = new AbortController()
     const writers = sessions.map(async (session, n) => {
-      for (let turn = 0; writing; turn += 1) {
+      for (let turn = 0; !stop.signal.aborted; turn += 1) {
         try {
           await session.send(`${turn}`)
           acknowledged[n]?.push(`${turn}`)
@@ -29,7 +29,7 @@ it.each(['SIGINT', 'SIGQUIT'] as const)('turns in flight when the server gets %s
     await server.restart(signal)
     const before = acknowledged.map((turns) => turns.length)
     while (acknowledged.some((turns, n) => turns.length < (before[n] ?? 0) + 3)) await pause(10)
-    writing = false
+    stop.abort()
     await Promise.all(writers)
 
     expect(failures.length).toBeGreaterThan(0)

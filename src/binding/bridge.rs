@@ -27,7 +27,13 @@ use napi_derive::napi;
 use tokio::{runtime::Runtime, sync::oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{fault, pieces::Pieces, runtime::runtime, task, text::ToJs};
+use super::{
+    fault,
+    pieces::Pieces,
+    runtime::runtime,
+    task::{self, Home, Task},
+    text::ToJs,
+};
 use crate::{
     error::{Error, Result},
     session::Cancellation,
@@ -58,6 +64,8 @@ pub(super) enum Ask {
     Compress = 9,
     /// Call the function of the operation (consolidate, integrate, fork context) with arguments.
     Function = 10,
+    /// Come back to the operation with `resume`.
+    Resume = 11,
 }
 
 /// What an operation says to the facade.
@@ -110,6 +118,8 @@ pub(super) struct Inner {
     next_question: AtomicU32,
     operations: Mutex<HashMap<u32, Cancellation>>,
     streams: Mutex<HashMap<u32, Arc<Pieces>>>,
+    /// The operations that the facade may be told to come back to.
+    tasks: Mutex<HashMap<u32, Arc<Task>>>,
     /// Cancelled when the facade goes: its environment ends, or it was collected.
     closed: CancellationToken,
 }
@@ -150,6 +160,7 @@ impl Bridge {
                 next_question: AtomicU32::new(1),
                 operations: Mutex::default(),
                 streams: Mutex::default(),
+                tasks: Mutex::default(),
                 closed: CancellationToken::new(),
             }),
         })
@@ -192,6 +203,17 @@ impl Bridge {
         lock(&self.inner.streams).remove(&operation);
     }
 
+    /// The facade comes back to an operation, as [`Ask::Resume`] asked it to.
+    #[napi(catch_unwind)]
+    pub fn resume(&self, operation: u32) -> Said {
+        let task = lock(&self.inner.tasks).get(&operation).cloned();
+        Said(task::serve(&self.inner, || {
+            if let Some(task) = task {
+                task.resume();
+            }
+        }))
+    }
+
     /// A question could not be answered: something threw. The facade keeps what was thrown.
     #[napi(catch_unwind)]
     pub fn fail(&self, question: u32) -> Said {
@@ -229,13 +251,19 @@ impl Inner {
         self: &Arc<Self>,
         operation: u32,
         cancellation: Cancellation,
+        home: Home,
         work: impl Future<Output = Result<String>> + Send + 'static,
     ) -> Said {
         let Some(_) = self.begin(operation, cancellation) else {
             return Said::nothing();
         };
         let work = self.clone().told(operation, work);
-        Said(task::serve(self, || task::begin(work)))
+        Said(task::serve(self, || {
+            let task = task::begin(self, operation, home, work);
+            if home == Home::JavaScript {
+                lock(&self.tasks).insert(operation, task);
+            }
+        }))
     }
 
     fn begin(&self, operation: u32, cancellation: Cancellation) -> Option<&'static Runtime> {
@@ -264,6 +292,7 @@ impl Inner {
 
     fn end(&self, operation: u32, outcome: Result<String>) {
         lock(&self.operations).remove(&operation);
+        lock(&self.tasks).remove(&operation);
         let _ = match outcome {
             Ok(result) => self.send(operation, 0, Ask::Done, result.into()),
             Err(error) => self.send(operation, 0, Ask::Failed, fault::to_json(&error).into()),
@@ -274,9 +303,9 @@ impl Inner {
         lock(&self.streams).entry(operation).or_default().clone()
     }
 
-    /// Says something that needs no answer.
-    pub(super) fn tell(&self, operation: u32, ask: Ask) {
-        let _ = self.send(operation, 0, ask, ToJs::Null);
+    /// Says something that needs no answer. Whether there is anybody to hear it.
+    pub(super) fn tell(&self, operation: u32, ask: Ask) -> bool {
+        self.send(operation, 0, ask, ToJs::Null).is_ok()
     }
 
     /// Asks the facade and waits for its answer. Dropping the future forgets the question.

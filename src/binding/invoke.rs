@@ -11,6 +11,7 @@ use super::{
     js_store::{JsStore, json},
     native_session::SessionHandle,
     native_storage::StorageHandle,
+    task::Home,
     text::FromJs,
 };
 use crate::{
@@ -50,9 +51,10 @@ impl Bridge {
             made: made.map(|made| made.cell.clone()),
         };
         let cancellation = Cancellation::default();
-        self.inner().run_here(operation, cancellation, async move {
-            call.run(&name, &arguments.into_json()).await
-        })
+        self.inner()
+            .run_here(operation, cancellation, Home::Runtime, async move {
+                call.run(&name, &arguments.into_json()).await
+            })
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
     native_storage::StorageHandle,
     pieces::Pieces,
     shown::Shown,
+    task::Home,
     text::{Arena, FromJs, ToJs},
 };
 use crate::{
@@ -175,6 +176,10 @@ impl Bridge {
     ) -> napi::Result<Said> {
         let place = session.shared()?.queue().enter();
         let without_javascript = native.is_some() && adapter.is_some();
+        let home = match adapter {
+            Some(_) => Home::Runtime,
+            None => Home::JavaScript,
+        };
         let moment = moment_of(native, adapter, identity, window_tokens, tools, compressor);
         let (bridge, cell) = (self.inner().clone(), session.cell.clone());
         let host = JsHost {
@@ -213,7 +218,7 @@ impl Bridge {
             inner.run(operation, cancellation, work);
             Said::nothing()
         } else {
-            inner.run_here(operation, cancellation, work)
+            inner.run_here(operation, cancellation, home, work)
         })
     }
 

@@ -2,20 +2,20 @@
 //!
 //! A turn whose storage or adapter is JavaScript goes back and forth between both sides, and each hop to another
 //! thread and back costs more than the work in between. So such an operation is polled right where JavaScript
-//! starts it and where JavaScript answers it; what it asks meanwhile is the return value of that very call. As
-//! soon as something else wakes it (a socket, a timer, another thread) it moves to the runtime's threads for good.
+//! starts it and where JavaScript answers it; what it asks meanwhile is the return value of that very call. When
+//! something else wakes it (a socket, a timer, a database's thread), its [`Home`] says where it goes on.
 
 use std::{
     cell::RefCell,
     collections::VecDeque,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     task::{Context, Poll, Wake, Waker},
 };
 
 use super::{
-    bridge::{Inner, Message},
+    bridge::{Ask, Inner, Message},
     runtime::runtime,
 };
 
@@ -23,12 +23,26 @@ type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// An operation that can be polled on the JavaScript thread.
 pub(super) struct Task {
+    operation: u32,
+    home: Home,
+    bridge: Weak<Inner>,
     state: Mutex<State>,
+}
+
+/// Where an operation goes on when it is not JavaScript that wakes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    /// On the runtime's threads, and from then on only there: what is still to come is work for them.
+    Runtime,
+    /// On the JavaScript thread, which is told to come back to it: what is still to come is JavaScript's.
+    JavaScript,
 }
 
 enum State {
     /// Waits to be woken.
     Idle(Work),
+    /// Woken from elsewhere; the facade was told to come back to it.
+    Called(Work),
     /// Woken, and about to be polled on this thread.
     Ready(Work),
     /// Being polled on this thread; `woken` meanwhile or not.
@@ -70,12 +84,21 @@ pub(super) fn serve(bridge: &Arc<Inner>, begin: impl FnOnce()) -> Vec<Message> {
     served.said()
 }
 
-/// Begins an operation on this thread, within `serve`; elsewhere on the runtime.
-pub(super) fn begin(work: impl Future<Output = ()> + Send + 'static) {
+/// Begins an operation on this thread, within `serve`.
+pub(super) fn begin(
+    bridge: &Arc<Inner>,
+    operation: u32,
+    home: Home,
+    work: impl Future<Output = ()> + Send + 'static,
+) -> Arc<Task> {
     let task = Arc::new(Task {
+        operation,
+        home,
+        bridge: Arc::downgrade(bridge),
         state: Mutex::new(State::Idle(Box::pin(work))),
     });
-    task.wake();
+    task.wake_by_ref();
+    task
 }
 
 /// Takes what an operation says if `bridge` is being served on this thread.
@@ -115,6 +138,32 @@ impl Task {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The facade has come back, within `serve`.
+    pub(super) fn resume(self: &Arc<Self>) {
+        let mut state = self.state();
+        match std::mem::replace(&mut *state, State::Gone) {
+            State::Called(work) => {
+                *state = State::Ready(work);
+                drop(state);
+                with_call(|call| call.ready.push_back(self.clone()));
+            }
+            other => *state = other,
+        }
+    }
+
+    /// Tells the facade to come back; where there is no facade any more, the work ends here.
+    fn call_back(&self, work: Work) {
+        *self.state() = State::Called(work);
+        let told = self
+            .bridge
+            .upgrade()
+            .is_some_and(|bridge| bridge.tell(self.operation, Ask::Resume));
+        if !told {
+            let gone = std::mem::replace(&mut *self.state(), State::Gone);
+            drop(gone);
+        }
+    }
+
     fn poll(self: Arc<Self>) {
         let work = std::mem::replace(&mut *self.state(), State::Running { woken: false });
         let State::Ready(mut work) = work else {
@@ -135,16 +184,25 @@ impl Task {
 
 impl Wake for Task {
     fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
         let mut state = self.state();
         match std::mem::replace(&mut *state, State::Gone) {
             State::Idle(work) => {
                 if with_call(|_| ()).is_some() {
                     *state = State::Ready(work);
                     drop(state);
-                    with_call(|call| call.ready.push_back(self));
-                } else if let Some(runtime) = runtime() {
-                    drop(state);
-                    runtime.spawn(work);
+                    with_call(|call| call.ready.push_back(self.clone()));
+                    return;
+                }
+                drop(state);
+                match self.home {
+                    Home::JavaScript => self.call_back(work),
+                    Home::Runtime => {
+                        runtime().map(|runtime| runtime.spawn(work));
+                    }
                 }
             }
             State::Running { .. } => *state = State::Running { woken: true },

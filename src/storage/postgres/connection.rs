@@ -110,7 +110,7 @@ impl Connection {
         self.statement_timeout
     }
 
-    /// Whether it is not known what became of a statement; the connection is closed when it is dropped.
+    /// Whether the connection was lost or it is not known what became of a statement; it is closed when it is dropped.
     pub(super) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }
@@ -125,6 +125,10 @@ impl Connection {
     }
 
     fn failure(&self, error: Driver) -> Failure {
+        if fault::is_lost(&fault::of(&error)) {
+            // The driver may notice only later that it is closed.
+            self.unsettled();
+        }
         if fault::is_cancelled(&error) {
             Failure::Other(fault::too_slow(self.statement_timeout))
         } else {

@@ -12,28 +12,26 @@ use rustls::{
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject as _},
 };
-use rustls_platform_verifier::Verifier as PlatformVerifier;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::target::{Target, Verify};
-use crate::error::{Error, Result, StorageCode, StorageError};
+use crate::{
+    error::{Error, Result, StorageCode, StorageError},
+    trust,
+};
 
 /// Reads certificates from the disk, so it is made at the first connection.
 pub(super) fn connector(target: &Target) -> Result<MakeRustlsConnect> {
     let provider = Arc::new(ring::default_provider());
-    let trusted: Option<Arc<dyn ServerCertVerifier>> =
-        match (target.verify, &target.root_certificates) {
-            (Verify::Nothing, _) => None,
-            (_, Some(path)) => {
-                let roots = Arc::new(roots(path)?);
-                let builder = WebPkiServerVerifier::builder_with_provider(roots, provider.clone());
-                Some(builder.build().map_err(|error| unusable(&error))?)
-            }
-            (_, None) => {
-                let verifier = PlatformVerifier::new(provider.clone());
-                Some(Arc::new(verifier.map_err(|error| unusable(&error))?))
-            }
-        };
+    let trusted = match (target.verify, &target.root_certificates) {
+        (Verify::Nothing, _) => None,
+        (_, Some(path)) => Some(Arc::new(roots(path)?)),
+        (_, None) => Some(trust::roots().clone()),
+    };
+    let trusted = trusted
+        .map(|roots| WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build())
+        .transpose()
+        .map_err(|error| unusable(&error))?;
     let verifier = Verifier {
         provider: provider.clone(),
         trusted,
@@ -52,7 +50,7 @@ pub(super) fn connector(target: &Target) -> Result<MakeRustlsConnect> {
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
-    trusted: Option<Arc<dyn ServerCertVerifier>>,
+    trusted: Option<Arc<WebPkiServerVerifier>>,
     host: bool,
 }
 
