@@ -139,30 +139,42 @@ fn char_cost(c: char) -> u64 {
     }
 }
 
-/// One unit of a text, UTF-8 or UTF-16.
-trait Unit: Copy + PartialEq + Into<u32> {}
-impl Unit for u8 {}
-impl Unit for u16 {}
+/// One unit of a text, UTF-8 or UTF-16. Compared in its own width and without branches, so that a compiler puts as many
+/// into a vector as fit.
+trait Unit: Copy + PartialEq {
+    fn is_within(self, from: u8, to: u8) -> bool;
+}
 
-fn in_range(unit: impl Unit, from: u8, to: u8) -> bool {
-    let unit: u32 = unit.into();
-    (u32::from(from)..=u32::from(to)).contains(&unit)
+impl Unit for u8 {
+    fn is_within(self, from: u8, to: u8) -> bool {
+        self.wrapping_sub(from) <= to - from
+    }
+}
+
+impl Unit for u16 {
+    fn is_within(self, from: u8, to: u8) -> bool {
+        self.wrapping_sub(Self::from(from)) <= Self::from(to - from)
+    }
+}
+
+fn is(unit: impl Unit, byte: u8) -> bool {
+    unit.is_within(byte, byte)
 }
 
 fn is_digit(unit: impl Unit) -> bool {
-    in_range(unit, b'0', b'9')
+    unit.is_within(b'0', b'9')
 }
 
 fn is_lower(unit: impl Unit) -> bool {
-    in_range(unit, b'a', b'z')
+    unit.is_within(b'a', b'z')
 }
 
 fn is_upper(unit: impl Unit) -> bool {
-    in_range(unit, b'A', b'Z')
+    unit.is_within(b'A', b'Z')
 }
 
 fn is_alphanumeric(unit: impl Unit) -> bool {
-    is_digit(unit) || is_lower(unit) || is_upper(unit)
+    is_digit(unit) | is_lower(unit) | is_upper(unit)
 }
 
 fn run_length(units: &[impl Unit]) -> usize {
@@ -174,7 +186,7 @@ fn run_length(units: &[impl Unit]) -> usize {
 
 /// Between letters and digits, and from a small to a capital letter: common in base64 and hashes, rare in words and names.
 fn is_turn(before: impl Unit, after: impl Unit) -> bool {
-    (is_digit(before) != is_digit(after)) || (is_lower(before) && is_upper(after))
+    (is_digit(before) != is_digit(after)) | (is_lower(before) & is_upper(after))
 }
 
 /// Cost and length of the run of ASCII letters and digits at the start of `units`.
@@ -211,21 +223,20 @@ fn numbers_in(units: &[impl Unit]) -> u64 {
 /// so that no run is cut. `None` where the start of `units` is not of that kind.
 fn plain_block<T: Unit>(units: &[T], escapes: bool) -> Option<(u64, usize)> {
     let block: &[T; BLOCK] = units.first_chunk()?;
-    // Sums of a block fit a byte, and sums of bytes are what a compiler makes vectors of.
+    let successors: &[T; BLOCK] = units.get(1..)?.first_chunk()?;
+    // Sums of a block fit a byte; sums of bytes over two arrays of a known length are what a compiler makes vectors of.
     let (mut odd, mut cheap, mut turns, mut numbers) = (0_u8, 0_u8, 0_u8, 0_u8);
-    for (&unit, &next) in block.iter().zip(block.iter().skip(1)) {
+    for (&unit, &next) in block.iter().zip(successors) {
         odd += u8::from(is_odd(unit, escapes));
         cheap += u8::from(is_cheap(unit));
         turns += u8::from(is_turn(unit, next) & is_alphanumeric(unit) & is_alphanumeric(next));
         numbers += u8::from(!is_digit(unit) & is_digit(next));
     }
-    // The last unit has no successor, so the zip leaves it out; it goes with the part that is given back.
-    let body = block.get(..BLOCK - 1)?;
     if odd > 0 || turns > 1 {
         return None;
     }
-    let end = body.iter().rposition(|&unit| !is_alphanumeric(unit))? + 1;
-    let (kept, back) = body.split_at_checked(end)?;
+    let end = block.iter().rposition(|&unit| !is_alphanumeric(unit))? + 1;
+    let (kept, back) = block.split_at_checked(end)?;
     if back.len() >= DENSE_SURE || !breaks_often(kept) {
         return None;
     }
@@ -233,7 +244,7 @@ fn plain_block<T: Unit>(units: &[T], escapes: bool) -> Option<(u64, usize)> {
     let cheap = u64::from(cheap) - back_cheap;
     let first_number = u64::from(block.first().is_some_and(|&unit| is_digit(unit)));
     // What is kept ends with no digit, so a number at the start of the rest is one of those that begin there.
-    let numbers_back = numbers_in(block.get(end..)?);
+    let numbers_back = numbers_in(units.get(end..=BLOCK)?);
     let cost = cheap * LETTER
         + (kept.len() as u64 - cheap) * HALF
         + (u64::from(numbers) + first_number - numbers_back) * NUMBER;
@@ -249,13 +260,10 @@ fn breaks_often(units: &[impl Unit]) -> bool {
 
 /// What the cheap rates of ASCII do not fit: other scripts, control characters, escapes.
 fn is_odd(unit: impl Unit, escapes: bool) -> bool {
-    let code: u32 = unit.into();
-    code >= 0x7f
-        || (code < 0x20 && code != 0x0a && code != 0x0d && code != 0x09)
-        || (escapes && code == u32::from(b'\\'))
+    let plain = unit.is_within(b' ', b'~') | unit.is_within(b'\t', b'\n') | is(unit, b'\r');
+    !plain | (escapes & is(unit, b'\\'))
 }
 
 fn is_cheap(unit: impl Unit) -> bool {
-    let code: u32 = unit.into();
-    is_lower(unit) || is_upper(unit) || code == 0x20 || code == 0x09
+    is_lower(unit) | is_upper(unit) | is(unit, b' ') | is(unit, b'\t')
 }
