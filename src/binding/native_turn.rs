@@ -272,10 +272,16 @@ impl Bridge {
         self.inner().answer_here(question, Some(Box::new(answer)))
     }
 
-    /// Answers [`Ask::Contents`]. What is made of many contents is made on another thread.
+    /// Answers [`Ask::Contents`]; `units` is the length of all contents together. What is made of many contents is made on
+    /// another thread.
     #[napi(catch_unwind)]
-    pub fn answer_contents(&self, question: u32, contents: Array<'_>) -> napi::Result<()> {
-        let arena = Arena::read(&contents)?;
+    pub fn answer_contents(
+        &self,
+        question: u32,
+        contents: Array<'_>,
+        units: u32,
+    ) -> napi::Result<()> {
+        let arena = Arena::read(&contents, units as usize)?;
         self.inner().answer(question, Some(Box::new(arena)));
         Ok(())
     }

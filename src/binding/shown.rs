@@ -46,13 +46,16 @@ impl Shown {
         let wanted = records.get(range).unwrap_or_default();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.last_version += 1;
-        let same = |held: &Arc<str>, wanted: &Message| {
-            Arc::ptr_eq(held, wanted.shared_json()) || **held == *wanted.json()
+        let is = |held: &Arc<str>, wanted: &Message| Arc::ptr_eq(held, wanted.shared_json());
+        let same = |held: &Arc<str>, wanted: &Message| is(held, wanted) || **held == *wanted.json();
+        // The very record, where it is there: others may read the same, and what follows them does not.
+        let place = |first| {
+            let mut held = state.records.iter();
+            let very = held.clone().position(|held| is(held, first));
+            very.or_else(|| held.position(|held| same(held, first)))
         };
-        let first = wanted.first();
-        let drop = first
-            .and_then(|first| state.records.iter().position(|held| same(held, first)))
-            .unwrap_or(state.records.len());
+        let drop = wanted.first().and_then(place);
+        let drop = drop.unwrap_or(state.records.len());
         let held = state.records.get(drop..).unwrap_or_default();
         let keep = held
             .iter()
@@ -136,6 +139,19 @@ mod tests {
         assert_eq!(
             change(&shown, &records).1,
             r#"{"from":2,"to":3,"drop":0,"keep":2,"add":[]}"#
+        );
+    }
+
+    #[test]
+    fn records_that_read_the_same_are_told_apart() {
+        let shown = Shown::default();
+        let mut records = ["a", "b", "a", "b", "c"].map(message).to_vec();
+        shown.answered(change(&shown, &records).0);
+        records.drain(..2);
+        assert!(
+            change(&shown, &records)
+                .1
+                .ends_with(r#""drop":2,"keep":3,"add":[]}"#)
         );
     }
 

@@ -104,16 +104,20 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    pub(super) fn read(strings: &Array<'_>) -> Result<Self> {
+    /// `units` is how long the strings are, all together.
+    pub(super) fn read(strings: &Array<'_>, units: usize) -> Result<Self> {
         let raw = strings.value();
         let mut arena = Self {
-            units: Vec::new(),
+            // One more for the NUL that napi writes behind each text, and the next one over it.
+            units: Vec::with_capacity(units + 1),
             ends: Vec::with_capacity(strings.len() as usize),
         };
         for index in 0..strings.len() {
             let mut element = ptr::null_mut();
-            let mut length = 0;
-            // SAFETY: `raw` is a live array of this environment; with no buffer only the length is written.
+            let mut written = 0;
+            let start = arena.units.len();
+            let room = arena.units.spare_capacity_mut();
+            // SAFETY: `raw` is a live array of this environment; `room` is memory of the arena, of the length that is said.
             unsafe {
                 check_status!(sys::napi_get_element(
                     raw.env,
@@ -124,30 +128,22 @@ impl Arena {
                 check_status!(sys::napi_get_value_string_utf16(
                     raw.env,
                     element,
-                    ptr::null_mut(),
-                    0,
-                    &raw mut length
-                ))?;
-            }
-            let start = arena.units.len();
-            // One more for the NUL that napi writes behind the text.
-            arena.units.resize(start + length + 1, 0);
-            let room = arena.units.get_mut(start..).unwrap_or_default();
-            let mut written = 0;
-            // SAFETY: `room` has `length + 1` units.
-            unsafe {
-                check_status!(sys::napi_get_value_string_utf16(
-                    raw.env,
-                    element,
-                    room.as_mut_ptr(),
-                    length + 1,
+                    room.as_mut_ptr().cast(),
+                    room.len(),
                     &raw mut written
                 ))?;
             }
-            arena.units.truncate(start + written);
-            arena.ends.push(arena.units.len());
+            // SAFETY: so many units were written, behind the others and before the NUL.
+            unsafe { arena.units.set_len(start + written) };
+            arena.ends.push(start + written);
         }
-        Ok(arena)
+        if arena.units.len() == units {
+            Ok(arena)
+        } else {
+            Err(napi::Error::from_reason(
+                "the texts are longer or shorter than was said",
+            ))
+        }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -103,7 +103,10 @@ class TurnOperation extends Operation {
       }
       case Ask.Contents: {
         const [start, end] = JSON.parse(payload)
-        return bridge.answerContents(question, this.#loaded.texts.slice(start, end))
+        const texts = this.#loaded.texts.slice(start, end)
+        let units = 0
+        for (const text of texts) units += text.length
+        return bridge.answerContents(question, texts, units)
       }
       case Ask.Apply:
         await applyForNative(storage, payload)

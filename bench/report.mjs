@@ -1,0 +1,129 @@
+// @ts-check
+// Figures against their bars, as a table and as a page.
+import { availableParallelism, cpus, release, totalmem, type } from 'node:os'
+
+/** @import { Figure, Row } from './cases.mjs' */
+
+/**
+ * @typedef {object} Judged
+ * @property {Row} row
+ * @property {number} figure
+ * @property {number | undefined} yardstick
+ * @property {string} reached
+ * @property {string} bar
+ * @property {boolean} met
+ */
+
+/**
+ * `undefined` where a figure is missing.
+ *
+ * @param {Row} row
+ * @param {(figure: Figure) => number | undefined} figureOf
+ * @returns {Judged | undefined}
+ */
+export function judge(row, figureOf) {
+  const figure = figureOf(row.of)
+  const yardstick = row.against === undefined ? undefined : figureOf(row.against)
+  if (figure === undefined || (row.against !== undefined && yardstick === undefined)) return undefined
+  return { row, figure, yardstick, ...verdict(row, figure, yardstick ?? NaN) }
+}
+
+/**
+ * @param {Row} row
+ * @param {number} figure
+ * @param {number} yardstick
+ */
+function verdict({ bar, unit }, figure, yardstick) {
+  const ratio = figure / yardstick
+  if ('most' in bar) return { reached: short(ratio), bar: `≤ ${bar.most}`, met: ratio <= bar.most }
+  if ('least' in bar) return { reached: short(ratio), bar: `≥ ${bar.least}`, met: ratio >= bar.least }
+  if ('added' in bar) return { reached: signed(figure - yardstick, unit), bar: `≤ +${bar.added} ${unit}`, met: figure - yardstick <= bar.added }
+  return { reached: `${short(figure)} ${unit}`, bar: `≤ ${bar.limit} ${unit}`, met: figure <= bar.limit }
+}
+
+/** @param {Judged[]} judged */
+export function table(judged) {
+  const head = ['case', 'measure', 'history', 'yardstick', 'package', 'reached', 'bar', '']
+  const lines = judged.map(({ row, figure, yardstick, reached, bar, met }) => [
+    row.subject,
+    row.measure,
+    row.history === undefined ? '' : grouped(row.history),
+    yardstick === undefined ? '' : `${short(yardstick)} ${row.unit}`,
+    `${short(figure)} ${row.unit}`,
+    reached,
+    bar,
+    met ? 'met' : '**missed**',
+  ])
+  const align = head.map((_, column) => (column >= 2 && column <= 6 ? '---:' : '---'))
+  return [head, align, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** @param {Judged[]} judged */
+export function page(judged) {
+  const met = judged.filter(({ met: is }) => is).length
+  return `# Performance
+
+The reason for a native package: the event loop stays free. Everything below was measured in one run, on one machine, against a
+yardstick; ratios tell more than the figures they are made of, which belong to that machine.
+
+![What a turn costs, against plain JavaScript](performance.svg)
+
+Measured on ${new Date().toISOString().slice(0, 10)}: ${availableParallelism()} cores of ${cpus()[0]?.model.trim() ?? 'an unknown processor'}, ${Math.round(totalmem() / 2 ** 30)} GiB of
+memory, ${type()} ${release().split('-')[0]}, Node.js ${process.version}. ${met} of ${judged.length} bars are met.
+
+${table(judged)}
+
+## What is compared
+
+- **The yardstick** ([\`bench/yardstick.mjs\`](../bench/yardstick.mjs)) is the least that a session costs in JavaScript: it puts the prompt together, calls the
+  provider's own client (\`openai\`, \`@anthropic-ai/sdk\`) once and keeps two records in Maps. It neither queues, nor checks, nor
+  compresses, nor survives a failure.
+- **The bare loop** ([\`bench/bare-loop.rs\`](../bench/bare-loop.rs)) posts the very bytes that the package sends with reqwest, and reads the answer without looking at it.
+- **history** counts the messages of about 400 characters that a session has before its turn. Unless said otherwise, 16 sessions
+  have a turn at the same time, four in a row each, and the provider is a process on the same machine that answers at once.
+- **reached** is the package's figure divided by the one it is compared with, or the difference where a unit stands with a sign.
+  A bar is what it has to be.
+
+## How it is measured
+
+- Every figure is the median of three processes, of which those to be compared run in turn. Each holds 1 000 turns before
+  the clock starts.
+- Main-thread CPU is the scheduler's own accounting (\`/proc/self/task/PID/schedstat\`): what other processes do at the same time disturbs
+  it less than it disturbs a clock. Process CPU is that of all threads: garbage collection, compiler and the addon's own included.
+- The delay of the event loop is that of \`monitorEventLoopDelay\`, with its finest resolution, in runs of its own.
+- \`require\` and the first turn are medians over new processes.
+- Memory is what the process occupies after garbage collection, less what it occupied before.
+
+## Repeat it
+
+\`\`\`sh
+npm run bench              # ten minutes; keep the machine quiet meanwhile
+npm run bench -- --write   # and write this page
+npm run bench -- --quick   # a look with few turns, whose figures say little
+\`\`\`
+
+It needs Linux, Node.js and Rust. One measurement by itself:
+
+\`\`\`sh
+node bench/turns.mjs src/js/index.mjs --history 1000 --stream --protocol anthropic
+node bench/overhead.mjs src/js/index.mjs --history 1000 --storage javascript
+\`\`\`
+`
+}
+
+/** Three digits, however large. @param {number} value */
+export function short(value) {
+  if (!Number.isFinite(value)) return '?'
+  if (Math.abs(value) >= 100) return grouped(Math.round(value))
+  return String(Number(value.toPrecision(3)))
+}
+
+/** @param {number} value */
+function signed(value, /** @type {string} */ unit) {
+  return `${value < 0 ? '−' : '+'}${short(Math.abs(value))} ${unit}`
+}
+
+/** @param {number} value */
+function grouped(value) {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ' ')
+}
