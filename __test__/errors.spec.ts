@@ -129,6 +129,27 @@ describe('an adapter is refused at its creation', () => {
   })
 })
 
+describe('an adapter is not given in silence', () => {
+  it('what JSON would leave out', () => {
+    const wrong: Array<[string, unknown]> = [
+      ['timeoutMs', Infinity],
+      ['maxRetries', NaN],
+      ['temperature', -Infinity],
+      ['baseURL', Symbol('url')],
+      ['extraBody', () => ({})],
+      ['maxOutputTokens', 10n],
+      ['headers', new Headers({ 'x-a': '1' })],
+      ['headers', new Map([['x-a', '1']])],
+      ['model', new Date(0)],
+    ]
+    for (const [option, value] of wrong) {
+      const create = () => createGPT({ model: 'gpt-4o', apiKey: 'k', [option]: value } as never)
+      expect(create, option).toThrow(TypeError)
+      expect(create, option).toThrow(`options.${option}`)
+    }
+  })
+})
+
 describe('the documented models have their windows', () => {
   it.each([
     ['gpt-4o', 128_000],

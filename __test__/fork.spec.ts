@@ -35,6 +35,18 @@ describe.each(storages)('a fork on $name', ({ make }) => {
     expect(child.meta).toMatchObject({ id: 'given', tags: ['c'], metadata: { c: 2 } })
   })
 
+  it('is refused an id that a session has, and changes nothing', async () => {
+    const { storage, parent, id } = await start()
+    const other = await createSession({ storage, id: 'taken', llm: recording() })
+    await other.send('mine')
+    await other.archive()
+    const before = [await contents(storage, 'taken'), await contents(storage, id)]
+    for (const taken of ['taken', id]) {
+      await expect(parent.fork({ label: 'f', id: taken, context: 'inherit' })).rejects.toThrow(new TypeError(`options.id must be one that no session has, got "${taken}"`))
+    }
+    expect([await contents(storage, 'taken'), await contents(storage, id)]).toEqual(before)
+  })
+
   it("has the system prompt that it is given, else the parent's of this moment", async () => {
     const { parent } = await start()
     expect(await (await parent.fork({ label: 'c', systemPrompt: 'own' })).systemPrompt()).toBe('own')

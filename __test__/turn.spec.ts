@@ -281,7 +281,7 @@ describe.each(storages)('a turn on $name', ({ make }) => {
     it('when the adapter answers the wrong shape', async () => {
       const { storage, session, id } = await start()
       const before = await contents(storage, id)
-      for (const answer of [undefined, null, 'text', 7, { content: 7 }, { content: '', toolCalls: 'x' }, { content: '', toolCalls: [{ id: 'a' }] }]) {
+      for (const answer of [undefined, null, 'text', 7, { content: 7 }, { content: '', toolCalls: 'x' }, { content: '', toolCalls: [{ id: 'a' }] }, { content: '', toolCalls: [{ id: 'a', name: 'f', input: '{"x":1}' }] }]) {
         session.setLLM(recording(() => answer as never))
         await expect(session.send('hi')).rejects.toThrow(TypeError)
       }

@@ -44,7 +44,13 @@ pub(super) fn open(kind: &str, options: &str) -> Result<Arc<dyn Storage>> {
 }
 
 fn sqlite(given: Sqlite) -> SqliteOptions {
-    let mut options = SqliteOptions::new(given.path);
+    // SQLite would read it as a URI, and a path is what was asked for.
+    let path = if given.path.starts_with("file:") {
+        format!("./{}", given.path)
+    } else {
+        given.path
+    };
+    let mut options = SqliteOptions::new(path);
     if given.synchronous.as_deref() == Some("normal") {
         options.synchronous = Synchronous::Normal;
     }

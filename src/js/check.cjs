@@ -94,7 +94,8 @@ function optionalTags(name, value) {
 function optionalMetadata(name, value) {
   if (value === undefined) return
   if (value === null || typeof value !== 'object' || Array.isArray(value)) throw wrong(name, 'an object', value)
-  json(name, value)
+  const text = json(name, value)
+  if (!text.startsWith('{')) throw new TypeError(`${name} must be an object, got one that JSON writes as ${text.slice(0, 60)}`)
 }
 
 /** @type {(name: string, value: unknown) => void} */
@@ -133,7 +134,15 @@ function optionalRole(name, value) {
   if (value !== undefined && !ROLES.has(value)) throw wrong(name, "'system', 'user', 'assistant' or 'tool'", value)
 }
 
+/**
+ * @param {string} name
+ * @param {unknown} value
+ */
+function optionalPositive(name, value) {
+  if (value !== undefined && (!Number.isSafeInteger(value) || Number(value) < 1)) throw wrong(name, 'a positive integer', value)
+}
+
 module.exports = {
-  adapter, describe, json, optionalCount, optionalFunction, optionalMetadata, optionalRole, optionalString, optionalTags, optionalTools, options, signal,
+  adapter, describe, json, optionalCount, optionalFunction, optionalMetadata, optionalPositive, optionalRole, optionalString, optionalTags, optionalTools, options, signal,
   storage, string, wrong,
 }

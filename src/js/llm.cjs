@@ -42,6 +42,7 @@ const VARIABLES = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORG_ID', 'OPENAI
  */
 function createAdapter(factory, given) {
   if (given === null || typeof given !== 'object') throw check.wrong('options', 'an object', given)
+  checkKinds(given)
   const { extraBody } = given
   /** @type {Record<string, string>} */
   const env = {}
@@ -73,6 +74,26 @@ function createAdapter(factory, given) {
   handles.set(complete, handle)
   handles.set(stream, handle)
   return { maxContextTokens: handle.windowTokens(), complete, stream }
+}
+
+/**
+ * Refuses what JSON would silently leave out or turn into `null`, so that it would count as not given.
+ *
+ * @param {Record<string, unknown>} options
+ */
+function checkKinds(options) {
+  for (const [name, value] of Object.entries(options)) {
+    const lost = ['function', 'symbol', 'bigint'].includes(typeof value) || (typeof value === 'number' && !Number.isFinite(value))
+    if (lost) throw check.wrong(`options.${name}`, 'a value that JSON can hold', value)
+    if (value !== null && typeof value === 'object' && !isPlainObject(value)) throw check.wrong(`options.${name}`, 'a plain object', value)
+  }
+}
+
+/** @param {object} value */
+function isPlainObject(value) {
+  const prototype = Object.getPrototypeOf(value)
+  // The Object.prototype of another realm has no prototype of its own either.
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 /**

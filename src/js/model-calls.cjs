@@ -32,7 +32,9 @@ function completedCalls(calls) {
   if (!Array.isArray(calls)) throw wrong('the toolCalls of llm.complete()', 'an array', calls)
   return calls.map((call, index) => {
     if (typeof call?.name !== 'string') throw wrong(`toolCalls[${index}].name of llm.complete()`, 'a string', call?.name)
-    return { id: text(call.id), name: call.name, input: call.input ?? {} }
+    const input = call.input ?? {}
+    if (typeof input !== 'object' || Array.isArray(input)) throw wrong(`toolCalls[${index}].input of llm.complete()`, 'an object', input)
+    return { id: text(call.id), name: call.name, input }
   })
 }
 

@@ -387,7 +387,7 @@ class SqliteStorageAdapter extends NativeStorage {
       throw check.wrong('options.synchronous', "'full' or 'normal'", synchronous)
     }
     check.optionalCount('options.busyTimeoutMs', busyTimeoutMs)
-    check.optionalCount('options.transactionTimeoutMs', transactionTimeoutMs)
+    check.optionalPositive('options.transactionTimeoutMs', transactionTimeoutMs)
     super(openNative('sqlite', { path, synchronous, busyTimeoutMs, transactionTimeoutMs }))
   }
 }
@@ -400,10 +400,10 @@ class PostgresStorageAdapter extends NativeStorage {
     // Not shown where it is wrong: it may hold a password.
     if (typeof connectionString !== 'string') throw new TypeError(`options.connectionString must be a string, got ${typeof connectionString}`)
     check.optionalString('options.schema', schema)
-    check.optionalCount('options.maxConnections', maxConnections)
-    check.optionalCount('options.connectTimeoutMs', connectTimeoutMs)
-    check.optionalCount('options.statementTimeoutMs', statementTimeoutMs)
-    check.optionalCount('options.transactionTimeoutMs', transactionTimeoutMs)
+    check.optionalPositive('options.maxConnections', maxConnections)
+    check.optionalPositive('options.connectTimeoutMs', connectTimeoutMs)
+    check.optionalPositive('options.statementTimeoutMs', statementTimeoutMs)
+    check.optionalPositive('options.transactionTimeoutMs', transactionTimeoutMs)
     super(openNative('postgres', { connectionString, schema, maxConnections, connectTimeoutMs, statementTimeoutMs, transactionTimeoutMs }))
   }
 }

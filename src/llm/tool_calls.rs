@@ -224,7 +224,9 @@ impl Call {
         let input = match source.trim() {
             "" | "null" => empty_object(),
             source => match serde_json::from_str::<&RawValue>(source) {
-                Ok(raw) if raw.get().starts_with('{') => Json::from_trusted(raw.get()),
+                Ok(raw) if raw.get().starts_with('{') && depth(raw.get()) <= DEEPEST => {
+                    Json::from_trusted(raw.get())
+                }
                 _ => return Err(wrong_arguments(&self.name, cut)),
             },
         };
@@ -234,6 +236,29 @@ impl Call {
             input,
         })
     }
+}
+
+/// JavaScript's own `JSON.stringify` gives up at a few thousand levels, and what nobody can read must not be stored.
+const DEEPEST: usize = 512;
+
+/// How deeply objects and arrays of a JSON text are nested in one another.
+fn depth(json: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' | b'[' if !quoted => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// The arguments themselves stay out of the message: they are the conversation's.
@@ -248,7 +273,9 @@ fn wrong_arguments(name: &Text, cut: bool) -> LlmError {
     } else {
         (
             "invalid_tool_arguments",
-            format!("the arguments of tool \"{name}\" are not a JSON object"),
+            format!(
+                "the arguments of tool \"{name}\" are not a JSON object of at most {DEEPEST} levels"
+            ),
         )
     };
     LlmError {

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     clock::now_iso,
     context::tool_groups,
-    error::Result,
+    error::{Error, Result},
     message::{Message, MessageBuilder, Role},
     meta::{Kind, TopologyNode},
     storage::{ListRecords, Store, Write},
@@ -68,6 +68,13 @@ pub async fn fork(
     inheritance: Inheritance<'_>,
     topology: Topology,
 ) -> Result<Session> {
+    if let Some(id) = &options.id
+        && store.get_session(id).await?.is_some()
+    {
+        return Err(Error::InvalidArgument(format!(
+            "options.id must be one that no session has, got \"{id}\""
+        )));
+    }
     let meta = new_meta(
         options.id,
         options.label,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use super::{registry::Registry, session::Session};
 use crate::{
     clock::now_iso,
-    error::Result,
+    error::{Error, Result},
     meta::{Kind, SessionMeta, Status, TopologyNode, empty_object},
     storage::{Store, Write},
     text::{Json, Text},
@@ -34,6 +34,13 @@ pub async fn create(
     kind: Kind,
     options: CreateOptions,
 ) -> Result<Session> {
+    if let (Some(id), Some(Some(parent_id))) = (&options.id, &options.parent_id)
+        && id == parent_id
+    {
+        return Err(Error::InvalidArgument(format!(
+            "options.parentId must be another session's id, got \"{id}\""
+        )));
+    }
     let label = options.label.unwrap_or_else(|| {
         Text::from(match kind {
             Kind::Standard => "New Session",

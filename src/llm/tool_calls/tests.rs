@@ -290,3 +290,22 @@ fn every_fragment_is_passed_on_with_an_index_of_its_call() {
     assert_eq!(indexes, [0, 0, 1, 1, 7, 2, 7].map(Some));
     assert_eq!(joiner.finish().unwrap().tool_calls.len(), 4);
 }
+
+#[test]
+fn arguments_that_nobody_could_read_again_are_refused() {
+    for (levels, fine) in [(500, true), (600, false), (200_000, false)] {
+        let nested = format!("{{\"a\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+        let mut joiner = Joiner::new("test");
+        joiner.push(&Chunk {
+            tool_call_deltas: vec![ToolCallDelta {
+                index: Some(0),
+                id: Some(Text::from("a")),
+                name: Some(Text::from("f")),
+                input: Some(Text::from(nested)),
+            }],
+            ..Chunk::default()
+        });
+        assert_eq!(joiner.finish().is_ok(), fine, "{levels}");
+    }
+    assert_eq!(super::depth(r#"{"[[[\"[[":"{{"}"#), 1);
+}
