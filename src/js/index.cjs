@@ -4,7 +4,7 @@
 const { LLMError, NotImplementedError, SessionArchivedError, StorageError, ToolResultsError } = require('./errors.cjs')
 const lifecycle = require('./lifecycle.cjs')
 const { createAnthropicAdapter, createClaude, createGPT, createOpenAICompatibleAdapter } = require('./llm.cjs')
-const { InMemoryStorageAdapter, PostgresStorageAdapter, SqliteStorageAdapter } = require('./native-storage.cjs')
+const { InMemoryStorageAdapter, PostgresStorageAdapter, SqliteStorageAdapter } = require('./storages.cjs')
 const { MainSession, Session } = require('./session.cjs')
 const tools = require('./tool.cjs')
 
