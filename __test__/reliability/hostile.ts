@@ -32,7 +32,7 @@ export const hostileTexts: Record<string, string> = {
 
 /** Ids that databases, objects and file systems may take for others, each beside what it might be taken for. */
 export const ids: string[] = [
-  'a', 'A', 'a ', ' a', 'a\u0000', 'a\u0000b', 'a\u0301', 'á', 'ａ', 'a%', 'a_', '%', '_', '%%', 'a\n', 'a\r\n', 'a\t', 'a\u200b', 'ß', 'ss', 'SS', 'ı', 'i', 'I', 'İ', 'ﬁ', 'fi', 'Å', 'Å', 'Ω', 'Ω',
+  'a', 'A', 'a ', ' a', 'a\u0000', 'a\u0000b', 'a\u0301', '\u00e1', '\uff41', 'a%', 'a_', '%', '_', '%%', 'a\n', 'a\r\n', 'a\t', 'a\u200b', '\u00df', 'ss', 'SS', '\u0131', 'i', 'I', '\u0130', '\ufb01', 'fi', '\u00c5', '\u212b', 'A\u030a', '\u03a9', '\u2126',
   "'", "''", '"', '""', '\\', '\\\\', '\\a', 'a;', '--', '/*', '$1', '?', '?1', ':id', '../', '../../etc/passwd', '/', '.', '..', 'null', 'NULL', 'undefined', 'true', '0', '00', '-0', '1', '1.0', '1e0', 'NaN', '[]', '{}',
   '__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', '\ud800', '\udfff', '\ufffd', '\u{1f600}', '\ud83d', 'x'.repeat(10_000), `${'x'.repeat(9_999)}y`, '中', '中 ', '', ' ', '\u0000',
 ]
