@@ -39,7 +39,7 @@ function joinedTransaction(handle) {
  */
 function handleOf(storage, method) {
   const handle = storage?.[HANDLE]
-  if (!(handle instanceof native.StorageHandle)) throw new TypeError(`${method}() must be called as a method of its storage: storage.${method}(…)`)
+  if (handle === undefined) throw new TypeError(`${method}() must be called as a method of its storage: storage.${method}(…)`)
   return handle
 }
 

@@ -306,7 +306,8 @@ function checkText(path, value) {
  * @param {unknown} value
  */
 function wrongType(path, expected, value) {
-  return check.wrong(path, expected, value)
+  const got = value === null ? 'null' : check.isArray(value) ? 'an array' : typeof value === 'object' && !isObject(value) ? 'a revoked Proxy' : typeof value
+  return new TypeError(`${path} must be ${expected}, got ${got}`)
 }
 
 module.exports = { tool, createSessionTool, toolSpecs }
