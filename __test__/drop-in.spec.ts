@@ -1,43 +1,13 @@
 // docs/drop-in.md names a test for everything that the documents say; here every one of them exists.
-import { readFile, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, it } from 'vitest'
+import { missing, namedIn, read, rowsOf } from './support/named-tests.js'
 
 const root = new URL('..', import.meta.url)
-const read = (path: string) => readFile(fileURLToPath(new URL(path, root)), 'utf8')
-
-/** The titles of a test file, each behind those of the groups around it. */
-function titles(source: ts.SourceFile): string[] {
-  const found: string[] = []
-  const visit = (node: ts.Node, path: string[]) => {
-    const title = ts.isCallExpression(node) ? titleOf(node) : undefined
-    const inside = title === undefined ? path : [...path, title]
-    if (title !== undefined) found.push(inside.join(' › '))
-    ts.forEachChild(node, (child) => visit(child, inside))
-  }
-  visit(source, [])
-  return found
-}
-
-/** The title where the call is one of `it(…)`, `test.each(…)(…)`, `describe.each(…)(…)` and the like. */
-function titleOf({ expression, arguments: [first] }: ts.CallExpression): string | undefined {
-  const [name] = expression.getText().split(/[.(<`]/)
-  const isTest = name === 'it' || name === 'test' || name === 'describe'
-  return isTest && first !== undefined && ts.isStringLiteralLike(first) ? first.text : undefined
-}
-
-async function testsOf(file: string): Promise<string[]> {
-  if (file.endsWith('.rs')) return [...(await read(file)).matchAll(/^\s*(?:async )?fn (\w+)\(/gm)].map(([, name = '']) => name)
-  return titles(ts.createSourceFile(file, await read(`__test__/${file}`), ts.ScriptTarget.Latest, true))
-}
-
-const page = await read('docs/drop-in.md')
-const rows = page
-  .split('\n')
-  .filter((line) => line.startsWith('| ') && !/^\| (what|---)/.test(line))
-  .map((line) => line.split(' | ').map((cell) => cell.replace(/^\| | \|$/g, '').trim()))
-const named = rows.flatMap(([, tests = '']) => tests.split('<br>')).map((test) => /^`([^`]+)` › (.+)$/.exec(test)?.slice(1) ?? [test, ''])
+const rows = rowsOf(await read('docs/drop-in.md'))
+const named = rows.flatMap(([, tests]) => namedIn(tests))
 
 describe('the table of what the documents say', () => {
   it('has a test in every row', () => {
@@ -47,10 +17,7 @@ describe('the table of what the documents say', () => {
   })
 
   it('names tests that exist', async () => {
-    const files = [...new Set(named.map(([file = '']) => file))]
-    const existing = new Map(await Promise.all(files.map(async (file) => [file, await testsOf(file)] as const)))
-    const missing = named.filter(([file = '', title = '']) => existing.get(file)?.some((path) => ` › ${path}`.endsWith(` › ${title}`)) !== true)
-    expect(missing).toEqual([])
+    expect(await missing(named)).toEqual([])
   })
 
   it('has a row for every method of the storages, sessions and adapters, and every option', async () => {

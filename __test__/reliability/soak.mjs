@@ -39,6 +39,8 @@ const AT_ONCE = 8
 const kept = []
 let made = 0
 let done = 0
+/** The sessions in use, by their ids, and how often. @type {Map<string, number>} */
+const busy = new Map()
 const pick = () => /** @type {import('@stello-ai/session').Session} */ (kept[Math.floor(chance() * kept.length)])
 const fresh = () => `soak ${(made += 1)}`
 const options = () => ({ storage, llm: chance() < 0.6 ? native : inJavaScript, label: `session ${made}`, systemPrompt: 'Be brief.', compressFn: async () => 'a summary' })
@@ -49,8 +51,11 @@ async function replace() {
   const how = chance()
   const session =
     how < 0.4 ? await createSession({ ...options(), id: fresh(), parentId: null }) : how < 0.7 ? await forkSession(parent, { id: fresh(), label: 'child', context: 'inherit' }) : await parent.fork({ id: fresh(), label: 'child', context: (records) => records.slice(-4) })
-  const [gone] = kept.splice(Math.floor(chance() * kept.length), 1, session)
+  // A turn that is stored after its session was deleted would leave records that nobody deletes any more.
+  const idle = kept.filter((one) => !busy.has(one.meta.id))
+  const gone = idle[Math.floor(chance() * idle.length)]
   if (gone === undefined) return
+  kept.splice(kept.indexOf(gone), 1, session)
   if (chance() < 0.3) await gone.archive()
   await storage.deleteSession(gone.meta.id)
   await storage.removeNode(gone.meta.id)
@@ -83,6 +88,19 @@ async function turn(session) {
 async function step() {
   done += 1
   const session = pick()
+  const { id } = session.meta
+  busy.set(id, (busy.get(id) ?? 0) + 1)
+  try {
+    await use(session)
+  } finally {
+    const uses = (busy.get(id) ?? 1) - 1
+    if (uses === 0) busy.delete(id)
+    else busy.set(id, uses)
+  }
+}
+
+/** @param {import('@stello-ai/session').Session} session */
+async function use(session) {
   await turn(session)
   const what = chance()
   if (what < 0.05) await replace()
