@@ -48,8 +48,10 @@ describe('the codes of errors', () => {
   })
 })
 
-// Of what should never happen there is no example.
-describe.each([...codes, ...OPEN].filter((code) => code !== 'internal'))('the page of %s', (code) => {
+/** Nobody knows how to bring these about: what can be brought about has another code. */
+const WITHOUT_EXAMPLE = ['failed', 'internal']
+
+describe.each([...codes, ...OPEN].filter((code) => !WITHOUT_EXAMPLE.includes(code)))('the page of %s', (code) => {
   const page = readPage(read(`docs/errors/${code}.md`))
 
   it('provokes it', () => {
