@@ -17,7 +17,16 @@ const paths = [...readdirSync(root), ...readdirSync(join(root, 'docs'), { encodi
   .filter((path) => path.endsWith('.md'))
   .toSorted()
 const pages = new Map<string, Page>(paths.map((path) => [path, readPage(readFileSync(join(root, path), 'utf8'))]))
-const code = paths.flatMap((path) => programs(page(path)).map((program) => ({ ...program, path, name: `${path}:${program.line}` })))
+/** Made of the declarations, by `npm run docs`. */
+const isGenerated = (path: string) => path.startsWith('docs/api/')
+const written = paths.filter((path) => !isGenerated(path))
+/** The examples in the declarations, as pages of which nothing but the code is left. */
+const declarations = ['index.d.ts', 'conformance.d.ts']
+for (const path of declarations) {
+  const comments = readFileSync(join(root, path), 'utf8').split('\n').map((line) => /^ \* ?(.*)$/.exec(line)?.[1] ?? '')
+  pages.set(path, readPage(comments.join('\n')))
+}
+const code = [...written, ...declarations].flatMap((path) => programs(page(path)).map((program) => ({ ...program, path, name: `${path}:${program.line}` })))
 
 it('is there in English and in Chinese', () => {
   expect(paths).toEqual(expect.arrayContaining(['README.md', 'README.zh-CN.md', 'docs/storages.md', 'docs/errors.md']))
@@ -25,7 +34,7 @@ it('is there in English and in Chinese', () => {
 
 it('has code in known languages only', () => {
   const known = new Set(['ts', 'sh', 'json', 'text'])
-  const others = paths.flatMap((path) => page(path).blocks.filter(({ language }) => !known.has(language)).map(({ line }) => `${path}:${line}`))
+  const others = written.flatMap((path) => page(path).blocks.filter(({ language }) => !known.has(language)).map(({ line }) => `${path}:${line}`))
   expect(others).toEqual([])
 })
 
@@ -84,7 +93,7 @@ it.each(paths)('the links of %s lead somewhere', (path) => {
   expect(links.filter((link) => !leadsSomewhere(path, link))).toEqual([])
 })
 
-it.each(paths)('the files that %s names are there', (path) => {
+it.each(written)('the files that %s names are there', (path) => {
   const files = page(path).spans.filter((span) => /^(src|scripts|examples|docs|__test__|tests|bench)\/[\w./-]+$/.test(span) && !span.includes('NAME'))
   expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([])
 })
