@@ -47,7 +47,7 @@ export async function buildAddon({ release = true } = {}) {
 function napiCommand(release) {
   const cli = createRequire(join(root, 'package.json')).resolve('@napi-rs/cli/package.json')
   const script = join(dirname(cli), JSON.parse(readFileSync(cli, 'utf8')).bin.napi)
-  const command = [script, 'build', '--platform', '--output-dir', 'src/js', '--js', 'native.cjs', '--dts', 'native.d.cts', '--no-const-enum']
+  const command = [script, 'build', '--platform', '--output-dir', 'src/js', '--no-js', '--dts', 'native.d.cts', '--no-const-enum']
   return release ? [...command, '--release'] : command
 }
 
