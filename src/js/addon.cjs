@@ -60,7 +60,7 @@ function fromPackage() {
     }
     tried.push({ what: `@stello-ai/session-${platform}`, why: 'this platform has no prebuilt package' })
   } catch (error) {
-    tried.push({ what: `@stello-ai/session-${platform}`, why: isMissing(error) ? 'not installed' : error })
+    tried.push({ what: `@stello-ai/session-${platform}`, why: error })
   }
   return undefined
 }
@@ -92,13 +92,9 @@ function isMusl() {
   return head.includes('/ld-musl-')
 }
 
-/** @param {unknown} error */
-function isMissing(error) {
-  return error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND'
-}
-
 function notLoaded() {
-  const failures = tried.map(({ what, why }) => `  ${what}: ${why instanceof Error ? why.message : why}`)
+  // Behind its first line, the message of a missing module lists who asked for it.
+  const failures = tried.map(({ what, why }) => `  ${what}: ${why instanceof Error ? why.message.split('\n', 1)[0] : why}`)
   const lines = [
     `the native addon of @stello-ai/session could not be loaded on ${platform} with Node.js ${process.version}. Tried:`,
     ...failures,
