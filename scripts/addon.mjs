@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,7 +39,6 @@ export async function buildAddon({ release = true } = {}) {
   const file = files.find((name) => before.get(name) !== hashFile(join(folder, name))) ?? readStamp()?.file ?? files[0]
   if (file === undefined) throw new Error('the build ended well but left no addon in src/js')
   writeFileSync(stampFile, `${JSON.stringify({ sources, file, profile: release ? 'release' : 'debug' })}\n`)
-  copyToPlatformPackage(file)
   console.log(`Built src/js/${file} in ${seconds(started)} s.`)
 }
 
@@ -146,12 +145,6 @@ function readStamp() {
   } catch {
     return undefined
   }
-}
-
-/** @param {string} file */
-function copyToPlatformPackage(file) {
-  const target = join(root, 'npm', file.split('.')[1] ?? '')
-  if (existsSync(join(target, 'package.json'))) copyFileSync(join(folder, file), join(target, file))
 }
 
 /** @param {number} since */
