@@ -1,4 +1,4 @@
-// Builds the native addon into src/js: node scripts/addon.mjs [--debug]
+// Builds the native addon into src/js: node scripts/addon.mjs [--debug] [--target TRIPLE, and other options of `napi build`]
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -26,6 +26,18 @@ export function addonExists() {
 export function addonIsCurrent() {
   const built = readStamp()
   return built !== undefined && built.sources === hashSources() && existsSync(join(folder, built.file))
+}
+
+/**
+ * Builds an addon for other machines than this one. It leaves no stamp, which is of the addon in use here.
+ *
+ * @param {boolean} release
+ * @param {string[]} options of `napi build`
+ */
+async function buildForPlatform(release, options) {
+  const started = Date.now()
+  await runCargo([...napiCommand(release), ...options], cargoEnvironment())
+  console.log(`Built with ${options.join(' ')} in ${seconds(started)} s.`)
 }
 
 /** Builds the addon, telling its progress; throws with the compiler's messages where that fails. */
@@ -154,7 +166,9 @@ function seconds(since) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
-    await buildAddon({ release: !process.argv.includes('--debug') })
+    const options = process.argv.slice(2).filter((option) => option !== '--debug')
+    const release = !process.argv.includes('--debug')
+    await (options.length > 0 ? buildForPlatform(release, options) : buildAddon({ release }))
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     process.exitCode = 1
