@@ -1089,14 +1089,28 @@ export class ToolResultsError extends Error {
   readonly code: 'tool_results'
 }
 
-/** What a provider call failed of; another string is the provider's own code. */
+/**
+ * What a call to a model failed of; another string is the provider's own code.
+ *
+ * - `connection`: there was no connection, or it broke
+ * - `timeout`: `timeoutMs` or `idleTimeoutMs` has passed
+ * - `incomplete_stream`: the stream ended before the answer did
+ * - `invalid_response`: what came back is not of the protocol
+ * - `provider_error`: the provider reported an error in an answer that began well
+ * - `invalid_tool_arguments`: the model wrote arguments that are no JSON object
+ * - `output_truncated`: the output limit cut a tool call
+ * - `too_many_redirects`: the server redirects in a circle
+ * - `http_404` and the like: a status that is an error, from a server that gives no code
+ */
 export type LLMErrorCode =
   | 'connection'
   | 'timeout'
-  | 'invalid_response'
   | 'incomplete_stream'
+  | 'invalid_response'
+  | 'provider_error'
   | 'invalid_tool_arguments'
   | 'output_truncated'
+  | 'too_many_redirects'
   | `http_${number}`
   | (string & {})
 

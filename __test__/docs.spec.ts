@@ -9,6 +9,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEchoModel } from './support/echo-model.js'
 import { programs, readPage, type Page } from './support/markdown.js'
+import { postgresUrl } from './support/postgres.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<'scripts' | 'peerDependencies', Record<string, string>> & { name: string }
@@ -63,7 +64,7 @@ describe('the code', () => {
     const cwd = mkdtempSync(join(folder, 'run-'))
     const file = join(cwd, `${path.replaceAll('/', '-')}.${line}.mjs`)
     writeFileSync(file, ts.transpile(runnable, { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }))
-    const env = { ...process.env, ...model.env }
+    const env = { ...process.env, ...model.env, DATABASE_URL: postgresUrl() }
     const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd, env, timeout: 20_000 })
     expect(stdout).toBe(output ?? stdout)
   })
