@@ -2,10 +2,10 @@
 // packages the package does not need. Uses Node alone, because it runs before any package is there.
 //
 //   node scripts/folder.mjs FOLDER...   installs what the lock files say, where it is missing or out of date
-import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { runNpm } from './npm.mjs'
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   for (const folder of process.argv.slice(2)) ensurePackages(resolve(folder))
@@ -52,16 +52,6 @@ function readPackages(file) {
 export function installPackages(folder, env = process.env) {
   console.log(`Installing packages in ${folder} ...`)
   const started = Date.now()
-  const script = process.env.npm_execpath
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
-  const [command, ...first] = script !== undefined && /\.c?js$/.test(script) ? [process.execPath, script] : ['npm']
-  const { status, error } = spawnSync(command, [...first, ...args], {
-    cwd: folder,
-    env,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    shell: command === 'npm' && process.platform === 'win32',
-  })
-  if (error !== undefined) throw error
-  if (status !== 0) throw new Error(`npm ci in ${folder} failed with exit code ${status}.`)
+  runNpm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, env })
   console.log(`Installed in ${Math.round((Date.now() - started) / 1000)} s.`)
 }

@@ -1,7 +1,7 @@
 // @ts-check
 'use strict'
 
-const { AdapterHandle } = require('./native.cjs')
+const { AdapterHandle } = require('./addon.cjs')
 const check = require('./check.cjs')
 const { errorFromFault } = require('./errors.cjs')
 const { Operation, abortReason } = require('./operation.cjs')

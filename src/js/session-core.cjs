@@ -1,7 +1,7 @@
 // @ts-check
 'use strict'
 
-const native = require('./native.cjs')
+const native = require('./addon.cjs')
 const { Operation } = require('./operation.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { ShownRecords } = require('./shown-records.cjs')
