@@ -9,7 +9,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEchoModel } from './support/echo-model.js'
 import { programs, readPage, type Page } from './support/markdown.js'
-import { postgresUrl } from './support/postgres.js'
+import { freshSchema, postgresUrl, query } from './support/postgres.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<'scripts' | 'peerDependencies', Record<string, string>> & { name: string }
@@ -73,7 +73,7 @@ describe('the code', () => {
     const cwd = mkdtempSync(join(folder, 'run-'))
     const file = join(cwd, `${path.replaceAll('/', '-')}.${line}.mjs`)
     writeFileSync(file, ts.transpile(runnable, { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }))
-    const env = { ...process.env, ...model.env, DATABASE_URL: postgresUrl() }
+    const env = { ...process.env, ...model.env, ...(runnable.includes('DATABASE_URL') && { DATABASE_URL: await newDatabase() }) }
     const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd, env, timeout: 20_000 })
     expect(stdout).toBe(output ?? stdout)
   })
@@ -98,12 +98,28 @@ it.each(written)('the files that %s names are there', (path) => {
   expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([])
 })
 
+/** A database in which nothing is yet; it goes with the server. */
+async function newDatabase() {
+  const url = new URL(postgresUrl())
+  url.pathname = freshSchema()
+  await query(`CREATE DATABASE ${url.pathname.slice(1)}`)
+  return url.href
+}
+
 function leadsSomewhere(from: string, link: string) {
   const [file = '', anchor] = link.split('#')
   const target = file === '' ? from : join(dirname(from), file).replaceAll('\\', '/')
   if (!existsSync(join(root, target))) return false
   return anchor === undefined || page(target).headings.some((heading) => heading.anchor === decodeURIComponent(anchor))
 }
+
+it('moves conversations as the example does', () => {
+  const move = /async function copySessions\(.*\n([^]*?\n\})/
+  const [, example] = move.exec(readFileSync(join(root, 'examples/move-storage.mjs'), 'utf8')) ?? []
+  const [, readme] = move.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
+  expect(example).toContain('appendRecord')
+  expect(readme).toBe(example)
+})
 
 it('says the same in both languages', () => {
   const outline = (path: string) => page(path).headings.map(({ level }) => level)

@@ -196,7 +196,7 @@ describe('the move from one storage to another', () => {
   it('is a command', async () => {
     const path = join(folder, 'command.db')
     const storage = new SqliteStorageAdapter({ path })
-    await createSession({ storage, id: 'a', systemPrompt: 'Be brief.' })
+    await createSession({ storage, systemPrompt: 'Be brief.' })
     await storage.close()
     const { stdout } = await run('examples/move-storage.mjs', path, postgresUrl())
     expect(stdout).toBe('1 sessions copied\n')
