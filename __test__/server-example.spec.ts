@@ -39,7 +39,7 @@ beforeAll(async () => {
   ensurePackages(tools)
   ensurePackages(example)
   folder = mkdtempSync(join(tmpdir(), 'stello-browser-'))
-  const executablePath = ensureChromium()
+  const executablePath = await ensureChromium()
   const { chromium } = createRequire(join(tools, 'package.json'))('playwright-core') as { chromium: { launch(options: object): Promise<Browser> } }
   browser = await chromium.launch({
     executablePath,
