@@ -10,7 +10,7 @@ use super::{
     http::{Endpoint, Event, Fault, Reply, events},
     tool_calls::Joiner,
 };
-use crate::{error::LlmError, text::Text};
+use crate::{error::LlmError, plant, text::Text};
 
 /// What one event of a provider says.
 #[derive(Debug, Default)]
@@ -47,6 +47,7 @@ pub(super) async fn whole(
     let request_id = reply.request_id.take();
     let at_home = |error: LlmError| at_home(endpoint, request_id.as_deref(), error);
     let body = reply.body.all().await.map_err(at_home)?;
+    plant::panic_at("llm.whole");
     let document = document(&body, &reply.content_type, decoder)
         .map_err(|fault| endpoint.fault(fault, request_id.as_deref()))?;
     let mut joiner = Joiner::new(endpoint.provider());
@@ -102,6 +103,7 @@ pub(super) async fn streamed(
                 Err(error) => return Err(at_home(error)),
             };
             any = true;
+            plant::panic_at("llm.event");
             let piece = match decoder.event(&event) {
                 Ok(piece) => piece,
                 Err(nonsense) if nonsense.is_invalid() && ending.finish_reason.is_some() => break,

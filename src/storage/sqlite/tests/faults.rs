@@ -283,3 +283,22 @@ async fn numbers_that_no_key_has_room_for_are_refused_and_touch_no_other_session
     storage.apply(vec![append("3")]).await.unwrap();
     assert_eq!(contents(&storage).await, ["1", "2", "3"]);
 }
+
+#[tokio::test]
+async fn a_panic_on_the_thread_is_an_error_and_the_next_call_works() {
+    let folder = TempDir::new().unwrap();
+    let storage = storage(&folder.path().join("s.db"));
+    storage.apply(vec![append("1")]).await.unwrap();
+    let panicking = storage
+        .read(|_| -> crate::error::Result<()> { panic!("planted") })
+        .await;
+    assert_eq!(
+        panicking.unwrap_err().to_string(),
+        "internal error: planted"
+    );
+    storage.apply(vec![append("2")]).await.unwrap();
+    let transaction = storage.begin().await.unwrap();
+    transaction.apply(vec![append("3")]).await.unwrap();
+    drop(transaction);
+    assert_eq!(contents(&storage).await, ["1", "2"]);
+}
