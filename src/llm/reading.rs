@@ -160,10 +160,7 @@ async fn beginning(reply: &mut Reply<'_>) -> Result<Bytes, LlmError> {
     let mut begin = Vec::new();
     while let Some(piece) = reply.body.next().await? {
         begin.extend_from_slice(&piece);
-        if begin.starts_with(MARK) {
-            begin.drain(..MARK.len());
-        }
-        begin.drain(..begin.len() - begin.trim_ascii_start().len());
+        begin.drain(..begin.len() - after_nothing(&begin).len());
         if !MARK.starts_with(&begin) {
             break;
         }
@@ -173,13 +170,20 @@ async fn beginning(reply: &mut Reply<'_>) -> Result<Bytes, LlmError> {
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-fn after_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(MARK).unwrap_or(bytes)
+/// What follows white space and byte order marks, in whatever order they come: which of them are in one piece is chance.
+fn after_nothing(mut bytes: &[u8]) -> &[u8] {
+    loop {
+        bytes = bytes.trim_ascii_start();
+        match bytes.strip_prefix(MARK) {
+            Some(rest) => bytes = rest,
+            None => return bytes,
+        }
+    }
 }
 
 /// Reads one JSON document, whatever type the server gave it.
 fn document(body: &[u8], content_type: &str, decoder: &mut dyn Decode) -> Result<Document, Fault> {
-    let text = String::from_utf8_lossy(after_mark(body));
+    let text = String::from_utf8_lossy(after_nothing(body));
     let text = text.trim();
     if text.is_empty() {
         return Err(Fault::invalid("the response is empty"));
