@@ -101,7 +101,7 @@ async function turn(/** @type {import('@stello-ai/session').Session} */ session,
 let made = 0
 /** @type {number | undefined} */
 let heapBefore
-while (made < turns) {
+for (let round = 0; round * AT_ONCE < turns; round += 1) {
   const batch = sessions.map((session) => ({ session, messages: Array.from({ length: AT_ONCE / sessions.length }, () => `turn ${(made += 1)}`) }))
   const withInsight = chance() < 0.5
   await Promise.all(
@@ -114,7 +114,7 @@ while (made < turns) {
       await session.trimRecords(0)
     }),
   )
-  if (heapBefore === undefined && made > turns / 3) {
+  if (heapBefore === undefined && round * AT_ONCE > turns / 3) {
     collect()
     heapBefore = process.memoryUsage().heapUsed
   }
