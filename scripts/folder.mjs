@@ -26,7 +26,7 @@ export function packagesAreCurrent(folder) {
   const wanted = readPackages(join(folder, 'package-lock.json'))
   if (installed === undefined || wanted === undefined) return false
   return Object.entries(wanted).every(([path, { version, optional, peer }]) => {
-    if (path === '') return true
+    if (!path.startsWith('node_modules/')) return true // the folder itself, and what is linked to it
     const present = installed[path]
     // Packages for other platforms are in the lock file but not installed.
     return present === undefined ? optional === true || peer === true : present.version === version && existsSync(join(folder, path))

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{Chunk, Completion, ToolCallDelta, Usage};
 use crate::{
-    error::LlmError,
+    error::{LlmCode, LlmError},
     message::ToolCall,
     meta::empty_object,
     text::{Json, Text, TextBuilder},
@@ -216,7 +216,7 @@ impl Call {
         if self.name.is_empty() {
             return Err(LlmError {
                 message: "the model called a tool without a name".to_owned(),
-                code: "invalid_response".to_owned(),
+                code: LlmCode::InvalidResponse.into(),
                 ..LlmError::default()
             });
         }
@@ -265,14 +265,14 @@ fn depth(json: &str) -> usize {
 fn wrong_arguments(name: &Text, cut: bool) -> LlmError {
     let (code, message) = if cut {
         (
-            "output_truncated",
+            LlmCode::OutputTruncated,
             format!(
                 "the arguments of tool \"{name}\" were cut off at the output limit; raise maxOutputTokens"
             ),
         )
     } else {
         (
-            "invalid_tool_arguments",
+            LlmCode::InvalidToolArguments,
             format!(
                 "the arguments of tool \"{name}\" are not a JSON object of at most {DEEPEST} levels"
             ),
@@ -280,7 +280,7 @@ fn wrong_arguments(name: &Text, cut: bool) -> LlmError {
     };
     LlmError {
         message,
-        code: code.to_owned(),
+        code: code.into(),
         // Another try may choose other words, but not more of them.
         retryable: !cut,
         ..LlmError::default()
