@@ -13,7 +13,7 @@ import { runNpm } from './npm.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** What concerns those who install the package. All else in package.json is for those who work on it. */
-const PUBLISHED_KEYS = ['name', 'version', 'description', 'keywords', 'license', 'engines', 'main', 'types', 'exports', 'files', 'peerDependencies', 'peerDependenciesMeta', 'publishConfig']
+const PUBLISHED_KEYS = ['name', 'version', 'description', 'keywords', 'license', 'engines', 'type', 'main', 'types', 'exports', 'files', 'peerDependencies', 'peerDependenciesMeta', 'publishConfig']
 
 /**
  * @typedef {object} Package
