@@ -1,6 +1,6 @@
 //! Every way a call can fail, by what the caller can do about it.
 
-use std::{fmt, time::Duration};
+use std::{any::Any, fmt, time::Duration};
 
 use crate::text::Text;
 
@@ -172,6 +172,14 @@ impl StorageError {
 }
 
 impl Error {
+    /// What becomes of a panic.
+    #[must_use]
+    pub fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Internal(text.unwrap_or_else(|| "a panic without a message".to_owned()))
+    }
+
     /// The stable `code` of the JavaScript error; `None` where it has none (`TypeError`, plain `Error`, the user's own).
     #[must_use]
     pub fn code(&self) -> Option<&str> {

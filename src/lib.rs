@@ -17,6 +17,7 @@ pub mod error;
 pub mod llm;
 pub mod message;
 pub mod meta;
+mod plant;
 pub mod session;
 pub mod storage;
 pub mod text;

@@ -6,7 +6,7 @@ use super::{
     bridge::{Ask, Inner},
     js_store::json,
 };
-use crate::{llm::Chunk, session::PieceSink};
+use crate::{llm::Chunk, plant, session::PieceSink};
 
 /// A JSON array that is still open, or empty text.
 #[derive(Default)]
@@ -46,6 +46,7 @@ impl Pieces {
 
     fn push(&self, bridge: &Inner, operation: u32, write: impl FnOnce(&mut String)) {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        plant::panic_at("pieces");
         let first = pending.is_empty();
         pending.push(if first { '[' } else { ',' });
         write(&mut pending);

@@ -126,7 +126,30 @@ class Operation {
    * @param {string | null} json `null` where there is nothing to say
    */
   receive(question, ask, json) {
-    const payload = json ?? 'null'
+    try {
+      this.#take(question, ask, json ?? 'null')
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
+  /**
+   * Native code failed while it was told something. Nobody would catch that: it is the operation's error, not the end of the
+   * process. The native part is cancelled and still comes to its own end, which gives its place in the queue away.
+   *
+   * @param {unknown} error
+   */
+  #giveUp(error) {
+    this.#reject(error)
+    if (!this.ended) getBridge().cancel(this.number)
+  }
+
+  /**
+   * @param {number} question
+   * @param {number} ask
+   * @param {string} payload
+   */
+  #take(question, ask, payload) {
     switch (ask) {
       case Ask.Done:
         return this.#end(() => this.#resolve(this.result(payload)))
@@ -181,7 +204,11 @@ class Operation {
       // After the end nobody asks any more, and what an abandoned callback throws concerns nobody.
       if (this.ended) return
       this.#thrown.set(question, error)
-      deliver(native.fail(question))
+      try {
+        deliver(native.fail(question))
+      } catch (failure) {
+        this.#giveUp(failure)
+      }
     }
   }
 

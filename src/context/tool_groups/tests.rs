@@ -152,3 +152,14 @@ proptest! {
         prop_assert!(open.is_empty());
     }
 }
+
+#[test]
+fn one_assistant_with_many_calls_makes_no_later_one_dear() {
+    let ids: Vec<String> = (0..200_000).map(|call| format!("c{call}")).collect();
+    let mut history = vec![called("", &ids), said(Role::User, "never mind")];
+    for _ in 0..40_000 {
+        history.extend([called("", &["x"]), answered("x", "ok")]);
+    }
+    let kept = clean(history.as_slice()).ranges();
+    assert_eq!(kept, [1..80_002]);
+}

@@ -16,7 +16,10 @@ use super::{
     endpoint::without_query,
     retry, tls,
 };
-use crate::error::{LlmCode, LlmError};
+use crate::{
+    error::{LlmCode, LlmError},
+    plant,
+};
 
 /// As many as `fetch` follows.
 const MOST_REDIRECTS: usize = 20;
@@ -86,6 +89,7 @@ impl Http {
         endpoint: &'e Endpoint,
         body: &Bytes,
     ) -> Result<Reply<'e>, LlmError> {
+        plant::panic_at("llm.request");
         let deadline = Instant::now().checked_add(endpoint.limits().timeout);
         let response = before(deadline, send(client, endpoint, body))
             .await

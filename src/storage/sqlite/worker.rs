@@ -15,11 +15,12 @@ use rusqlite::Connection;
 
 use super::{
     SqliteOptions, fault, file,
-    jobs::{Job, Wish},
+    jobs::{Job, Wish, caught},
     writes,
 };
 use crate::{
     error::{Error, Result, StorageCode, StorageError},
+    plant,
     storage::limit::{self, Deadline},
 };
 
@@ -177,9 +178,11 @@ impl Worker {
     fn grant(&mut self, wish: Wish) {
         match wish {
             Wish::Write(writes, reply) => {
-                let outcome = self
-                    .writer()
-                    .and_then(|writer| writes::apply(writer, &writes));
+                let outcome = caught(|| {
+                    let writer = self.writer()?;
+                    plant::panic_at("sqlite.write");
+                    writes::apply(writer, &writes)
+                });
                 let outcome = self.finish(outcome);
                 let _ = reply.send(outcome);
             }
@@ -187,7 +190,7 @@ impl Worker {
                 self.last_number += 1;
                 let deadline = Deadline::after(self.options.transaction_timeout);
                 self.open = Some((self.last_number, deadline));
-                let prepared = self.prepare_reading();
+                let prepared = caught(|| self.prepare_reading());
                 if let Err(error) = prepared {
                     let _ = self.end(self.last_number, false);
                     let _ = reply.send(Err(error));
@@ -215,12 +218,11 @@ impl Worker {
 
     /// Commits what went well, rolls back what did not.
     fn finish(&mut self, outcome: Result<()>) -> Result<()> {
-        let outcome = outcome.and_then(|()| {
-            let writer = self.writer()?;
-            let committed = writer
-                .prepare_cached("COMMIT")
-                .and_then(|mut commit| commit.execute(()));
-            committed.map(drop).map_err(fault::of)
+        let outcome = caught(|| {
+            outcome?;
+            plant::panic_at("sqlite.commit");
+            let mut commit = self.writer()?.prepare_cached("COMMIT").map_err(fault::of)?;
+            commit.execute(()).map(drop).map_err(fault::of)
         });
         if outcome.is_err() {
             self.roll_back();
@@ -272,6 +274,7 @@ impl Worker {
 
     /// A `:memory:` database is copied at the beginning of a transaction, for the reads of others.
     fn prepare_reading(&mut self) -> Result<()> {
+        plant::panic_at("sqlite.begin");
         if file::is_memory(&self.options.path) {
             self.reader = Some(file::snapshot(self.writer()?)?);
         }
