@@ -1,11 +1,12 @@
 // @ts-check
 'use strict'
 
-const { AdapterHandle } = require('./native.cjs')
+const { AdapterHandle } = require('./addon.cjs')
 const check = require('./check.cjs')
 const { errorFromFault } = require('./errors.cjs')
 const { Operation, abortReason } = require('./operation.cjs')
 const { Pieces } = require('./pieces.cjs')
+const shapes = require('./shapes.cjs')
 const { toolSpecs } = require('./tool.cjs')
 
 /**
@@ -141,6 +142,7 @@ function lazyStream(handle, signal, call) {
  */
 function checkCall(messages, given) {
   if (!Array.isArray(messages)) throw check.wrong('messages', 'an array of messages', messages)
+  for (let index = 0; index < messages.length; index++) shapes.message(messages[index], shapes.argument(`messages[${index}]`))
   const { signal, tools, maxTokens, temperature } = check.options('options', given)
   check.signal('options.signal', signal)
   if (maxTokens !== undefined && (!Number.isSafeInteger(maxTokens) || maxTokens < 1)) {

@@ -2,7 +2,7 @@
 'use strict'
 
 const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks')
-const { Bridge } = require('./native.cjs')
+const { Bridge } = require('./addon.cjs')
 const { Ask, createDispatcher } = require('./dispatch.cjs')
 const { errorFromFault } = require('./errors.cjs')
 

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use self::arguments::Arguments;
 use super::{Chunk, Completion, ToolCallDelta, Usage};
 use crate::{
-    error::LlmError,
+    error::{LlmCode, LlmError},
     message::ToolCall,
     meta::empty_object,
     text::{Json, Text, TextBuilder},
@@ -210,7 +210,7 @@ impl Call {
         if self.name.is_empty() {
             return Err(LlmError {
                 message: "the model called a tool without a name".to_owned(),
-                code: "invalid_response".to_owned(),
+                code: LlmCode::InvalidResponse.into(),
                 ..LlmError::default()
             });
         }
@@ -259,14 +259,14 @@ fn depth(json: &str) -> usize {
 fn wrong_arguments(name: &Text, cut: bool) -> LlmError {
     let (code, message) = if cut {
         (
-            "output_truncated",
+            LlmCode::OutputTruncated,
             format!(
                 "the arguments of tool \"{name}\" were cut off at the output limit; raise maxOutputTokens"
             ),
         )
     } else {
         (
-            "invalid_tool_arguments",
+            LlmCode::InvalidToolArguments,
             format!(
                 "the arguments of tool \"{name}\" are not a JSON object of at most {DEEPEST} levels"
             ),
@@ -274,7 +274,7 @@ fn wrong_arguments(name: &Text, cut: bool) -> LlmError {
     };
     LlmError {
         message,
-        code: code.to_owned(),
+        code: code.into(),
         // Another try may choose other words, but not more of them.
         retryable: !cut,
         ..LlmError::default()

@@ -6,7 +6,8 @@
 
 use std::{
     collections::VecDeque,
-    sync::mpsc::{Receiver, RecvTimeoutError},
+    sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -26,6 +27,13 @@ use crate::{
 /// How long to wait before a locked file is tried again: as SQLite's own handler, short first.
 const RETRIES_MS: [u64; 6] = [1, 2, 5, 10, 15, 25];
 
+/// How long the thread looks out for the next job before it sleeps, while jobs come one upon another. To be woken takes
+/// about 50 µs on an idle machine (Linux, two cores, 2026-11), as long as the transaction of a turn.
+const LOOK_OUT: Duration = Duration::from_micros(100);
+
+/// Jobs come one upon another while they come within this time, being woken included.
+const BRISK: Duration = Duration::from_micros(250);
+
 pub(super) struct Worker {
     options: SqliteOptions,
     writer: Option<Connection>,
@@ -36,6 +44,8 @@ pub(super) struct Worker {
     /// How often in a row the file was found locked, and when to look again.
     retry: (usize, Instant),
     last_number: u64,
+    /// Whether the last job came right after the one before.
+    brisk: bool,
 }
 
 impl Worker {
@@ -48,6 +58,7 @@ impl Worker {
             waiting: VecDeque::new(),
             retry: (0, Instant::now()),
             last_number: 0,
+            brisk: false,
         }
     }
 
@@ -56,11 +67,7 @@ impl Worker {
         let closing = loop {
             self.expire();
             self.serve();
-            let job = match self.next_look() {
-                None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(at) => jobs.recv_timeout(at.saturating_duration_since(Instant::now())),
-            };
-            match job {
+            match self.next_job(jobs) {
                 Ok(Job::Close(reply)) => break Some(reply),
                 Ok(job) => self.accept(job),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -78,6 +85,23 @@ impl Worker {
         if let Some(reply) = closing {
             let _ = reply.send(Ok(()));
         }
+    }
+
+    fn next_job(&mut self, jobs: &Receiver<Job>) -> std::result::Result<Job, RecvTimeoutError> {
+        let free_since = Instant::now();
+        while self.brisk && free_since.elapsed() < LOOK_OUT {
+            match jobs.try_recv() {
+                Ok(job) => return Ok(job),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Err(TryRecvError::Empty) => thread::yield_now(),
+            }
+        }
+        let job = match self.next_look() {
+            None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(at) => jobs.recv_timeout(at.saturating_duration_since(Instant::now())),
+        };
+        self.brisk = job.is_ok() && free_since.elapsed() < BRISK;
+        job
     }
 
     fn accept(&mut self, job: Job) {

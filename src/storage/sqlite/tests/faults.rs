@@ -65,6 +65,41 @@ async fn a_newer_schema_is_refused_by_its_number() {
 }
 
 #[tokio::test]
+async fn a_schema_that_is_there_in_part_is_refused_and_nothing_is_added() {
+    for change in [
+        "DROP TABLE slots",
+        "DROP TABLE records",
+        "DROP TABLE sessions",
+        "ALTER TABLE records DROP COLUMN message",
+        "PRAGMA user_version = 0", // cut off between two steps, and its count with it
+    ] {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("s.db");
+        let whole = storage(&path);
+        whole.apply(vec![append("1")]).await.unwrap();
+        whole.close().await.unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch(change).unwrap();
+        let schema = || -> Vec<String> {
+            let mut all = other
+                .prepare("SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name")
+                .unwrap();
+            let rows = all.query_map((), |row| row.get(0)).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        let before = schema();
+        let spoiled = storage(&path);
+        let id = Text::from("s");
+        let error = match spoiled.load(&id, Slot::Insight).await {
+            Err(error) => error,
+            Ok(_) => spoiled.apply(vec![append("2")]).await.unwrap_err(),
+        };
+        assert_eq!(error.code(), Some("incompatible"), "{change}: {error}");
+        assert_eq!(schema(), before, "{change}");
+    }
+}
+
+#[tokio::test]
 async fn a_missing_folder_is_named_and_the_next_call_tries_again() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("missing").join("s.db");
