@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The words that every part of the core shares. They know one another only. */
-const VOCABULARY = ['text', 'message', 'meta', 'error', 'clock', 'trust', 'plant']
+const VOCABULARY = ['text', 'message', 'meta', 'error', 'clock', 'trust', 'choices', 'plant']
 
 /** For each part, the others that it may name, besides itself and the vocabulary. */
 const MAY_NAME = {

@@ -375,6 +375,8 @@ fn walk(
     out
 }
 
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 #[cfg(test)]
 mod tests {
     use super::*;

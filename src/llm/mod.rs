@@ -10,6 +10,8 @@ pub mod http;
 pub mod models;
 pub mod openai;
 pub mod options;
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 mod reading;
 mod tool_calls;
 mod wire;

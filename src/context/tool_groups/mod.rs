@@ -193,5 +193,7 @@ impl<'a> OpenCalls<'a> {
     }
 }
 
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;
