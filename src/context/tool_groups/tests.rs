@@ -119,6 +119,23 @@ fn cleaned_records(history: &[Message]) -> Vec<Message> {
 
 proptest! {
     #[test]
+    fn going_on_finds_what_beginning_anew_finds(
+        before in "([usa] |A[xy]{1,2} |\\.[xyz] ){0,12}",
+        after in "([usa] |A[xy]{1,2} |\\.[xyz] ){0,12}",
+        intact in 0..40_usize,
+    ) {
+        let (before, after) = (history(&before), history(&after));
+        let intact = intact.min(before.len());
+        let now: Vec<Message> = before.iter().take(intact).chain(&after).cloned().collect();
+        let further = clean_further(clean(before.as_slice()), now.as_slice(), intact);
+        prop_assert_eq!(&further, &clean(now.as_slice()));
+        let weights = further.units.iter().map(|unit| unit.weight);
+        prop_assert_eq!(further.weight(0..further.units.len()), weights.sum::<u64>());
+    }
+}
+
+proptest! {
+    #[test]
     fn cleaning_is_idempotent(history in any_history(30)) {
         let once = cleaned_records(&history);
         prop_assert_eq!(cleaned_records(&once), once);
