@@ -11,6 +11,8 @@
 
 #[cfg(feature = "node")]
 mod binding;
+#[cfg(any(test, feature = "properties"))]
+pub mod choices;
 pub mod clock;
 pub mod context;
 pub mod error;

@@ -7,6 +7,8 @@
 mod fault;
 mod file;
 mod jobs;
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 mod queries;
 mod schema;
 #[cfg(test)]
