@@ -534,7 +534,8 @@ export interface ForkOptions {
 /**
  * A conversation with memory. Made by {@link createSession}, {@link loadSession} or a fork.
  *
- * Methods work detached and in a spread copy. Async methods never throw, they reject.
+ * Methods work detached and in a spread copy. Async methods never throw, they reject: with {@link StorageError} where a
+ * native storage failed, with the same object where code of yours did.
  */
 export interface Session {
   /** A frozen snapshot of what is known about the session, always current. */
@@ -593,7 +594,8 @@ export interface Session {
   /** Reads the memory: what others are told about this session. It is never part of its own prompts. `null` at first. */
   memory(): Promise<string | null>
   /**
-   * Makes the memory anew from the history, by `fn` or else the `consolidateFn` given at creation.
+   * Makes the memory anew from the history, by `fn` or else the `consolidateFn` given at creation. Where it rejects, the
+   * memory stays as it was.
    *
    * @throws {@link SessionArchivedError}
    * @throws Error `No consolidateFn configured for this session`
@@ -601,10 +603,10 @@ export interface Session {
   consolidate(fn?: ConsolidateFn): Promise<void>
 
   /**
-   * Keeps the newest `keepRecent` messages and removes the others.
+   * Keeps the newest `keepRecent` messages and removes the others, for good. A summary of what was removed goes too.
    *
    * @throws {@link SessionArchivedError}
-   * @throws Error `keepRecent must be a non-negative integer`
+   * @throws TypeError `keepRecent must be a non-negative integer`
    */
   trimRecords(keepRecent: number): Promise<void>
 
@@ -613,6 +615,8 @@ export interface Session {
    * From then on both are independent. Memory and insight are not taken over. A fork that fails leaves nothing.
    *
    * It writes no topology node; {@link forkSession} does. An archived session can be forked.
+   *
+   * @throws TypeError where `context` gives something other than messages
    */
   fork(options: ForkOptions): Promise<Session>
 
@@ -634,7 +638,8 @@ export interface Session {
 /**
  * The session that looks over all others. Made by {@link createMainSession} or {@link loadMainSession}.
  *
- * It has a synthesis where a {@link Session} has an insight, and gives insights rather than receive them.
+ * It has a synthesis where a {@link Session} has an insight, and gives insights rather than receive them. Errors are as
+ * with a {@link Session}.
  */
 export interface MainSession {
   /** A frozen snapshot of what is known about the session, always current. */
@@ -662,8 +667,10 @@ export interface MainSession {
   synthesis(): Promise<string | null>
   /**
    * Gathers the memories of all active sessions that have one, hands them to `fn` (or else the `integrateFn` given at
-   * creation), and stores the synthesis and the insights it returns in one transaction. Resolves to what was stored.
+   * creation), and stores the synthesis and the insights it returns in one transaction. Resolves to what was stored;
+   * where anything fails, nothing is.
    *
+   * @throws TypeError where the storage lacks a method of {@link MainStorage}
    * @throws {@link SessionArchivedError}
    * @throws Error `No integrateFn configured for this main session`
    */

@@ -25,6 +25,7 @@ const RUST_DEPENDENCIES = {
   napi_derive: ['src/binding/', 'src/lib.rs'],
   napi_sys: ['src/binding/'],
   reqwest: ['src/llm/http/'],
+  http_body: ['src/llm/http/'],
   rustls: ['src/trust.rs', 'src/llm/http/', 'src/llm/tests/', 'src/storage/postgres/'], // the tests are the server of a TLS connection
   rusqlite: ['src/storage/sqlite/'],
   rusqlite_migration: ['src/storage/sqlite/'],

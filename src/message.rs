@@ -12,7 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::text::{Json, Text, canonical, excerpt};
+use crate::text::{Json, Output, Text, canonical, excerpt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -57,6 +57,8 @@ pub struct ToolCall {
 pub struct Message {
     json: Arc<str>,
     role: Role,
+    /// Whether the content is white space only.
+    blank: bool,
     content: (u32, u32),
     tools: Option<Box<ToolPart>>,
     weight: AtomicU32,
@@ -110,7 +112,9 @@ impl Message {
             reasoning,
         };
         let (json, content) = with_one_form(json, content);
+        let inside = json.get(content.0 as usize..content.1 as usize);
         Ok(Self {
+            blank: is_blank(inside.unwrap_or_default()),
             json,
             role,
             content,
@@ -148,6 +152,23 @@ impl Message {
         self.json
             .get(self.content.0 as usize..self.content.1 as usize)
             .unwrap_or_default()
+    }
+
+    /// How many bytes [`Self::content_escaped`] has; the text itself, which may lie anywhere in memory, is left alone.
+    #[must_use]
+    pub fn content_length(&self) -> usize {
+        (self.content.1 - self.content.0) as usize
+    }
+
+    /// Whether the content is white space only.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.blank
+    }
+
+    /// Appends [`Self::content_escaped`].
+    pub fn push_content(&self, out: &mut impl Output) {
+        out.push_known(self.content_length(), || self.content_escaped());
     }
 
     #[must_use]
@@ -196,6 +217,7 @@ impl Clone for Message {
         Self {
             json: self.json.clone(),
             role: self.role,
+            blank: self.blank,
             content: self.content,
             tools: self.tools.clone(),
             weight: AtomicU32::new(self.weight.load(Ordering::Relaxed)),
@@ -320,6 +342,7 @@ impl MessageBuilder {
         Message {
             json: json.into(),
             role: self.role,
+            blank: is_blank(self.content.escaped()),
             content,
             tools: self.part.boxed(),
             weight,
@@ -373,6 +396,21 @@ struct Fields<'a> {
     tool_call_id: Option<&'a RawValue>,
     is_error: Option<&'a RawValue>,
     reasoning_content: Option<&'a RawValue>,
+}
+
+/// Whether an escaped text is white space only.
+fn is_blank(escaped: &str) -> bool {
+    let mut rest = escaped;
+    loop {
+        rest = rest.trim_start();
+        match ["\\n", "\\t", "\\r"]
+            .iter()
+            .find_map(|white| rest.strip_prefix(white))
+        {
+            Some(after) => rest = after,
+            None => return rest.is_empty(),
+        }
+    }
 }
 
 fn given(raw: Option<&RawValue>) -> Option<&RawValue> {

@@ -85,10 +85,10 @@ impl Text {
     }
 
     /// Appends the JSON literal, quotes included.
-    pub fn push_json(&self, out: &mut String) {
-        out.push('"');
+    pub fn push_json(&self, out: &mut impl Output) {
+        out.push_str("\"");
         out.push_str(&self.0);
-        out.push('"');
+        out.push_str("\"");
     }
 }
 
@@ -235,15 +235,50 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
+/// What text is written to: a string, or only the count of its bytes.
+pub trait Output {
+    fn push_str(&mut self, text: &str);
+
+    /// Appends a text of `length` bytes, which who only counts does not look at.
+    fn push_known<'a>(&mut self, length: usize, text: impl FnOnce() -> &'a str);
+}
+
+impl Output for String {
+    fn push_str(&mut self, text: &str) {
+        Self::push_str(self, text);
+    }
+
+    fn push_known<'a>(&mut self, _length: usize, text: impl FnOnce() -> &'a str) {
+        Self::push_str(self, text());
+    }
+}
+
+/// How many bytes were written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Length(pub usize);
+
+impl Output for Length {
+    fn push_str(&mut self, text: &str) {
+        self.0 += text.len();
+    }
+
+    fn push_known<'a>(&mut self, length: usize, _text: impl FnOnce() -> &'a str) {
+        self.0 += length;
+    }
+}
+
 /// Appends `plain` as the inside of a JSON literal.
-pub fn push_escaped(plain: &str, out: &mut String) {
+pub fn push_escaped(plain: &str, out: &mut impl Output) {
     let mut rest = plain;
+    let mut escape = String::new();
     while let Some(at) = rest.bytes().position(needs_escape) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         let mut chars = from.chars();
         if let Some(c) = chars.next() {
-            push_char(out, c);
+            escape.clear();
+            push_char(&mut escape, c);
+            out.push_str(&escape);
         }
         rest = chars.as_str();
     }

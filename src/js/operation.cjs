@@ -30,8 +30,7 @@ function getBridge() {
 function deliver(said) {
   if (said === null || said === undefined) return
   for (let at = 0; at < said.length; at += 4) {
-    const [operation, question, ask, payload] = said.slice(at, at + 4)
-    operations.get(Number(operation))?.receive(Number(question), Number(ask), /** @type {string | null} */ (payload))
+    operations.get(Number(said[at]))?.receive(Number(said[at + 1]), Number(said[at + 2]), /** @type {string | null} */ (said[at + 3]))
   }
 }
 
@@ -55,6 +54,11 @@ function insideTurnOf(key) {
   return false
 }
 
+/** The async context of the running code. */
+function newContext() {
+  return new AsyncResource('StelloSession')
+}
+
 /**
  * Something that native code does for a caller who waits. Subclasses answer what it asks on the way.
  *
@@ -67,14 +71,14 @@ class Operation {
   /**
    * What callbacks threw, by the number of the question that they were to answer.
    *
-   * @type {Map<number, unknown>}
+   * @type {Map<number, unknown> | undefined}
    */
-  #thrown = new Map()
+  #thrown
   // Those of the promise, as soon as it is made.
   /** @type {(value: T) => void} */ #resolve = () => {}
   /** @type {(reason: unknown) => void} */ #reject = () => {}
-  /** The caller's async context, in which everything of the caller's is called. */
-  #context = new AsyncResource('StelloSession')
+  /** The caller's async context, in which everything of the caller's is called. @type {AsyncResource | undefined} */
+  #context
   /** @type {TurnScope | undefined} */ #scope
   /** @type {AbortSignal | undefined} */ #signal
   /** @type {(() => void) | undefined} */ #onAbort
@@ -102,7 +106,12 @@ class Operation {
    */
   start(begin, { signal, turnOf } = {}) {
     const native = getBridge()
-    if (turnOf !== undefined) this.#scope = { key: turnOf, open: true, outer: turnScopes.getStore() }
+    if (turnOf === undefined) {
+      this.#context = newContext()
+    } else {
+      this.#scope = { key: turnOf, open: true, outer: turnScopes.getStore() }
+      this.#context = turnScopes.run(this.#scope, newContext)
+    }
     const said = begin(native, this.number)
     if (operations.size === 0) native.hold()
     operations.set(this.number, this)
@@ -160,7 +169,7 @@ class Operation {
       case Ask.Resume:
         return deliver(getBridge().resume(this.number))
       default:
-        this.#context.runInAsyncScope(() => this.#answer(question, ask, payload))
+        this.#context?.runInAsyncScope(this.#answer, this, question, ask, payload)
     }
   }
 
@@ -176,6 +185,7 @@ class Operation {
       this.#takePieces()
       native.closeStream(this.number)
     }
+    this.onEnd()
     try {
       settle()
     } catch (error) {
@@ -185,7 +195,7 @@ class Operation {
 
   /** @param {import('./errors.cjs').Fault | { kind: 'thrown', call: number } | { kind: 'aborted' }} fault */
   #error(fault) {
-    if (fault.kind === 'thrown') return this.#thrown.get(fault.call)
+    if (fault.kind === 'thrown') return this.#thrown?.get(fault.call)
     if (fault.kind === 'aborted') return abortReason(this.#signal)
     return errorFromFault(fault)
   }
@@ -198,11 +208,11 @@ class Operation {
   async #answer(question, ask, payload) {
     const native = getBridge()
     try {
-      const answer = () => this.answer(native, question, ask, payload)
-      deliver(await (this.#scope === undefined ? answer() : turnScopes.run(this.#scope, answer)))
+      deliver(await this.answer(native, question, ask, payload))
     } catch (error) {
       // After the end nobody asks any more, and what an abandoned callback throws concerns nobody.
       if (this.ended) return
+      this.#thrown ??= new Map()
       this.#thrown.set(question, error)
       try {
         deliver(native.fail(question))
@@ -211,6 +221,9 @@ class Operation {
       }
     }
   }
+
+  /** Lets go of what only its way to the end needed. */
+  onEnd() {}
 
   /**
    * Answers a question, or throws what the caller is to get. Returns what native code said to the answer.

@@ -23,15 +23,11 @@ const { applyForNative, readForNative } = require('./storage-calls.cjs')
 class SessionCore {
   handle = new native.SessionHandle()
   shown = new ShownRecords()
-  /**
-   * What was read of a JavaScript storage: last for a turn, and since then for one that was cancelled meanwhile.
-   *
-   * @type {import('./records.cjs').SeenRecords[]}
-   */
-  reads = []
-  readCount = 0
+  /** What was read of a JavaScript storage. @type {import('./records.cjs').SeenRecords} */
+  #seen = { marks: [], texts: [] }
   /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
+  /** @type {string | undefined} */ #id
   /** @type {number | undefined} */ #key
 
   /**
@@ -60,12 +56,30 @@ class SessionCore {
   }
 
   get id() {
-    return this.meta.id
+    return (this.#id ??= this.meta.id)
   }
 
   /** The same number for all handles on this session of this storage object. */
   get key() {
     return (this.#key ??= this.handle.key())
+  }
+
+  /**
+   * What was read of a JavaScript storage, for a turn that reads again; another one may still be looking at it that was
+   * cancelled and has not ended, or that this one overtakes.
+   *
+   * @param {object} reader
+   */
+  seenBy(reader) {
+    const seen = this.#seen
+    if (seen.reader === undefined || seen.reader === reader) seen.reader = reader
+    else this.#seen = { marks: seen.marks.slice(), texts: seen.texts.slice(), reader }
+    return this.#seen
+  }
+
+  /** @param {object} reader that looks no more */
+  leave(reader) {
+    if (this.#seen.reader === reader) this.#seen.reader = undefined
   }
 
   /**

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::text::Text;
 
-pub use plan::Planner;
+pub use plan::{Known, Planner};
 
 /// What stands for the oldest records.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::{
     context::sample::{answered, called, said},
@@ -102,4 +104,21 @@ fn one_assistant_with_many_calls_makes_no_later_one_dear() {
     }
     let kept = clean(history.as_slice()).ranges();
     assert_eq!(kept, [1..80_002]);
+}
+
+proptest! {
+    #[test]
+    fn going_on_finds_what_beginning_anew_finds(
+        before in "([usa] |A[xy]{1,2} |\\.[xyz] ){0,12}",
+        after in "([usa] |A[xy]{1,2} |\\.[xyz] ){0,12}",
+        intact in 0..40_usize,
+    ) {
+        let (before, after) = (history(&before), history(&after));
+        let intact = intact.min(before.len());
+        let now: Vec<Message> = before.iter().take(intact).chain(&after).cloned().collect();
+        let further = clean_further(clean(before.as_slice()), now.as_slice(), intact);
+        prop_assert_eq!(&further, &clean(now.as_slice()));
+        let weights = further.units.iter().map(|unit| unit.weight);
+        prop_assert_eq!(further.weight(0..further.units.len()), weights.sum::<u64>());
+    }
 }

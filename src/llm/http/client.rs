@@ -5,7 +5,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use bytes::Bytes;
 use reqwest::{Client, Response, StatusCode, Url, header, redirect};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -14,6 +13,7 @@ use super::{
     Endpoint,
     body::{Body, Late, Reply, before, late},
     endpoint::without_query,
+    outgoing::Outgoing,
     retry, tls,
 };
 use crate::{
@@ -60,7 +60,7 @@ impl Http {
     pub(crate) async fn post<'e>(
         &self,
         endpoint: &'e Endpoint,
-        body: Bytes,
+        body: Outgoing,
     ) -> Result<Reply<'e>, LlmError> {
         // Made before the first deadline begins: reading the system's certificates takes a moment.
         let client = self
@@ -87,7 +87,7 @@ impl Http {
         &self,
         client: &Client,
         endpoint: &'e Endpoint,
-        body: &Bytes,
+        body: &Outgoing,
     ) -> Result<Reply<'e>, LlmError> {
         plant::panic_at("llm.request");
         let deadline = Instant::now().checked_add(endpoint.limits().timeout);
@@ -161,13 +161,13 @@ impl Drop for GivenUp<'_> {
 }
 
 /// Sends until there are headers, through redirects that stay at home.
-async fn send(client: &Client, endpoint: &Endpoint, body: &Bytes) -> Result<Response, LlmError> {
+async fn send(client: &Client, endpoint: &Endpoint, body: &Outgoing) -> Result<Response, LlmError> {
     let mut url = endpoint.url().clone();
     for _ in 0..MOST_REDIRECTS {
         let response = client
             .post(url.clone())
             .headers(endpoint.headers().clone())
-            .body(body.clone())
+            .body(body.to_body())
             .send()
             .await
             .map_err(|error| endpoint.disconnected(error))?;

@@ -177,6 +177,10 @@ impl Storage for InMemoryStorage {
         self.change(|state| state.joined(id).map(|e| e.load(slot)).unwrap_or_default())
     }
 
+    fn shares_messages(&self) -> bool {
+        true
+    }
+
     async fn begin(&self) -> Result<Box<dyn Transaction>> {
         let turn = self.shared.gate.enter().await;
         let state = self.read(State::clone)?;

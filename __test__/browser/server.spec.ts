@@ -11,11 +11,11 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { SqliteStorageAdapter } from '@stello-ai/session'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { ensureChromium } from '../scripts/chromium.mjs'
-import { ensurePackages } from '../scripts/folder.mjs'
+import { ensureChromium } from '../../scripts/chromium.mjs'
+import { ensurePackages } from '../../scripts/folder.mjs'
 
-const tools = fileURLToPath(new URL('browser/', import.meta.url))
-const example = fileURLToPath(new URL('../examples/server/', import.meta.url))
+const tools = fileURLToPath(new URL('tools/', import.meta.url))
+const example = fileURLToPath(new URL('../../examples/server/', import.meta.url))
 
 /** What is used of playwright-core, which is there only after the set-up. */
 interface Page {
