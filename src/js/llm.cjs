@@ -5,8 +5,6 @@ const { AdapterHandle } = require('./native.cjs')
 const check = require('./check.cjs')
 const { errorFromFault } = require('./errors.cjs')
 const { Operation, abortReason } = require('./operation.cjs')
-const { Pieces } = require('./pieces.cjs')
-const { toolSpecs } = require('./tool.cjs')
 
 /**
  * @import { AnthropicAdapterOptions, ClaudeOptions, CustomClaudeOptions, CustomGPTOptions, GPTOptions, LLMAdapter, LLMChunk, LLMCompleteOptions,
@@ -106,7 +104,8 @@ function isPlainObject(value) {
 function lazyStream(handle, signal, call) {
   /** @type {Operation<null> | undefined} */
   let operation
-  /** @type {Pieces<LLMChunk>} */
+  const { Pieces } = require('./pieces.cjs')
+  /** @type {import('./pieces.cjs').Pieces<LLMChunk>} */
   const pieces = new Pieces(() => operation?.cancel())
   const iterator = pieces[Symbol.asyncIterator]()
   const begin = () => {
@@ -147,7 +146,7 @@ function checkCall(messages, given) {
     throw check.wrong('options.maxTokens', 'a positive integer', maxTokens)
   }
   if (temperature !== undefined && !Number.isFinite(temperature)) throw check.wrong('options.temperature', 'a finite number', temperature)
-  return { signal, call: check.json('messages', { messages, tools: toolSpecs(tools), maxTokens, temperature }) }
+  return { signal, call: check.json('messages', { messages, tools: require('./tool.cjs').toolSpecs(tools), maxTokens, temperature }) }
 }
 
 module.exports = {
