@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import { expect, it } from 'vitest'
 
-const { Bridge } = createRequire(import.meta.url)('../src/js/native.cjs') as typeof import('../src/js/native.cjs')
+const { Bridge } = createRequire(import.meta.url)('../src/js/addon.cjs') as typeof import('../src/js/native.cjs')
 
 it.each([[['abc'], 2], [['abc', 'd'], 3], [['abc'], 0], [['abc'], 4], [['ab', '日本'], 1]])('texts that are longer or shorter than was said are refused: %j as %i', (texts, units) => {
   expect(() => new Bridge(() => {}).answerContents(1, texts, units)).toThrow('the texts are longer or shorter than was said')

@@ -42,7 +42,7 @@ afterAll(() => {
 it('a panic anywhere rejects the call by its place, stores nothing of the turn, and the next call works', { timeout: 120_000 }, async () => {
   const program = fileURLToPath(new URL('programs/panics.mjs', import.meta.url))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
-  const { stdout } = await run(process.execPath, [program, url, postgresUrl()], { env: { ...process.env, NAPI_RS_NATIVE_LIBRARY_PATH: addon }, maxBuffer: 1 << 26 })
+  const { stdout } = await run(process.execPath, [program, url, postgresUrl(), addon], { maxBuffer: 1 << 26 })
   const told = JSON.parse(stdout) as { place: string; call: string; error: string; kept: boolean; again: string; added: number }[]
   expect(told.length).toBeGreaterThan(100)
   const turns = new Set(['send', 'stream', 'streamResult', 'compress'])

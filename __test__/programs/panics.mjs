@@ -1,15 +1,16 @@
 // Plants a panic at one place after another in an addon built for it, and tells what the caller saw, what was stored, and
-// whether the same call worked right after: process.argv[2] is a provider's base URL, process.argv[3] a connection string.
+// whether the same call worked right after: process.argv has a provider's base URL, a connection string and the addon.
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createOpenAICompatibleAdapter, createSession, InMemoryStorageAdapter, PostgresStorageAdapter, SqliteStorageAdapter } from '@stello-ai/session'
+import { packageWith } from './with-addon.mjs'
 
-const [baseURL, connectionString = ''] = process.argv.slice(2)
+const [baseURL, connectionString = '', addon = ''] = process.argv.slice(2)
 /** @type {{ plant(place?: string): void }} */
-const { plant } = createRequire(import.meta.url)(process.env.NAPI_RS_NATIVE_LIBRARY_PATH ?? '')
+const { plant } = createRequire(import.meta.url)(addon)
+const { createOpenAICompatibleAdapter, createSession, InMemoryStorageAdapter, PostgresStorageAdapter, SqliteStorageAdapter } = await packageWith(addon)
 const folder = mkdtempSync(join(tmpdir(), 'stello-panics-'))
 let files = 0
 

@@ -53,8 +53,8 @@ const PIECES: [&str; 7] = [
 fn content(choices: &mut Choices<'_>) -> String {
     let piece = choices.pick(&PIECES);
     let times = match choices.byte() {
-        times @ 0..=223 => usize::from(times % 40),
-        more => usize::from(more - 223) * 18,
+        times @ 0..=223 => usize::from(times % 14),
+        more => usize::from(more - 223) * 8,
     };
     piece.repeat(times)
 }
@@ -169,7 +169,7 @@ pub fn conversation(data: &[u8]) {
     };
     session.summarise = Box::new(move |_| "so far ".repeat(words));
     let mut at = 0;
-    while !choices.is_over() && at < 60 {
+    while !choices.is_over() && at < 40 {
         at += 1;
         match event(&mut choices) {
             Event::Say(user, model, calls) => {
