@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::{
-    bridge::Bridge,
+    bridge::{Bridge, caught},
     fault,
     js_store::json,
     open_storage,
@@ -92,7 +92,8 @@ impl Bridge {
         arguments: FromJs,
     ) -> napi::Result<ToJs> {
         let native = native(storage)?;
-        let mut work = async move { call(&*native, &method, &arguments.into_json()).await }.boxed();
+        let work = async move { call(&*native, &method, &arguments.into_json()).await };
+        let mut work = caught(work).boxed();
         // Memory is ready on the first poll, unless a transaction is open. Others may need the runtime in theirs.
         let _entered = runtime().map(tokio::runtime::Runtime::enter);
         let waker = std::task::Waker::noop();

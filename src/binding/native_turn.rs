@@ -24,6 +24,7 @@ use crate::{
     error::{Error, Result},
     llm::Completion,
     message::push_tool_calls,
+    plant,
     session::{
         Cancellation, Compressor, Model, Tools, TurnHost, TurnState, TurnStorage,
         native::{NativeModel, NativeTurnStorage},
@@ -175,6 +176,7 @@ impl Bridge {
         compressor: bool,
     ) -> napi::Result<Said> {
         let place = session.shared()?.queue().enter();
+        plant::panic_at("bridge.turn");
         let without_javascript = native.is_some() && adapter.is_some();
         let home = match adapter {
             Some(_) => Home::Runtime,

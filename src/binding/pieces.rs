@@ -12,7 +12,7 @@ use super::{
     js_store::json,
     runtime::runtime,
 };
-use crate::{llm::Chunk, session::PieceSink};
+use crate::{llm::Chunk, plant, session::PieceSink};
 
 /// Nobody reads faster than that, and waking a thread costs as much as taking dozens of pieces.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
@@ -66,6 +66,7 @@ impl Pieces {
         write: impl FnOnce(&mut String),
     ) {
         let mut state = self.lock();
+        plant::panic_at("pieces");
         let first = state.pending.is_empty();
         state.pending.push(if first { '[' } else { ',' });
         write(&mut state.pending);

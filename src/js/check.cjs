@@ -104,21 +104,62 @@ function optionalTools(name, value) {
 }
 
 /**
- * The JSON text of a value that the caller gave.
+ * The JSON text of a value that is not ours. What a getter or a `toJSON` of it throws is thrown as it is.
  *
  * @param {string} name
  * @param {unknown} value
+ * @param {(problem: string, cause?: unknown) => Error} [complain] makes the error
  * @returns {string}
  */
-function json(name, value) {
+function json(name, value, complain = (problem, cause) => new TypeError(`${name} ${problem}`, cause === undefined ? undefined : { cause })) {
   let text
   try {
     text = JSON.stringify(value)
   } catch (error) {
-    throw new TypeError(`${name} cannot be written as JSON: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    const problem = unwritable(value, error)
+    if (problem === undefined) throw error
+    throw complain(`cannot be written as JSON: ${problem}`, error)
   }
-  if (text === undefined) throw wrong(name, 'a value that JSON can hold', value)
+  if (text === undefined) throw complain(`must be a value that JSON can hold, got ${describe(value)}`)
   return text
+}
+
+/**
+ * What of a value JSON has no way to write, and where it is; `undefined` where that is not why writing it failed.
+ *
+ * @param {unknown} value
+ * @param {unknown} error what `JSON.stringify` threw
+ */
+function unwritable(value, error) {
+  if (error instanceof RangeError) return 'it is nested too deeply or too long'
+  try {
+    // A stack of our own: what is nested deeply must not end in a RangeError here.
+    /** @type {Array<{ value: any, path: string, outer: any }>} */
+    const open = [{ value, path: '', outer: undefined }]
+    for (let step = open.pop(); step !== undefined; step = open.pop()) {
+      const { path } = step
+      const written = typeof step.value?.toJSON === 'function' ? step.value.toJSON() : step.value
+      if (typeof written === 'bigint') return `${path === '' ? 'it' : path} is ${describe(written)}`
+      if (written === null || typeof written !== 'object') continue
+      for (let outer = step.outer; outer !== undefined; outer = outer.outer) {
+        if (outer.value === written) return `${path} is what it is inside of`
+      }
+      const inner = { value: written, outer: step.outer }
+      const keys = Object.keys(written)
+      for (const key of keys.toReversed()) {
+        const at = Array.isArray(written) ? `[${key}]` : path === '' ? key : `.${key}`
+        open.push({ value: written[key], path: `${path}${at}`, outer: inner })
+      }
+    }
+  } catch {
+    // The getter or toJSON that JSON.stringify met as well.
+  }
+  return undefined
+}
+
+/** @param {unknown} value */
+function isRole(value) {
+  return ROLES.has(value)
 }
 
 /**
@@ -131,7 +172,7 @@ function optionalCount(name, value) {
 
 /** @type {(name: string, value: unknown) => void} */
 function optionalRole(name, value) {
-  if (value !== undefined && !ROLES.has(value)) throw wrong(name, "'system', 'user', 'assistant' or 'tool'", value)
+  if (value !== undefined && !isRole(value)) throw wrong(name, "'system', 'user', 'assistant' or 'tool'", value)
 }
 
 /**
@@ -143,6 +184,6 @@ function optionalPositive(name, value) {
 }
 
 module.exports = {
-  adapter, describe, json, optionalCount, optionalFunction, optionalMetadata, optionalPositive, optionalRole, optionalString, optionalTags, optionalTools, options, signal,
+  adapter, describe, isRole, json, optionalCount, optionalFunction, optionalMetadata, optionalPositive, optionalRole, optionalString, optionalTags, optionalTools, options, signal,
   storage, string, wrong,
 }

@@ -1,7 +1,7 @@
 // @ts-check
 'use strict'
 
-const { AdapterHandle } = require('./native.cjs')
+const { AdapterHandle } = require('./addon.cjs')
 const check = require('./check.cjs')
 const { errorFromFault } = require('./errors.cjs')
 const { Operation, abortReason } = require('./operation.cjs')
@@ -140,6 +140,8 @@ function lazyStream(handle, signal, call) {
  */
 function checkCall(messages, given) {
   if (!Array.isArray(messages)) throw check.wrong('messages', 'an array of messages', messages)
+  const shapes = require('./shapes.cjs')
+  for (let index = 0; index < messages.length; index++) shapes.message(messages[index], shapes.argument(`messages[${index}]`))
   const { signal, tools, maxTokens, temperature } = check.options('options', given)
   check.signal('options.signal', signal)
   if (maxTokens !== undefined && (!Number.isSafeInteger(maxTokens) || maxTokens < 1)) {

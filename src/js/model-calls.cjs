@@ -20,7 +20,7 @@ async function callComplete(llm, messages, options) {
   return {
     content,
     toolCalls: completedCalls(result.toolCalls),
-    usage: result.usage ?? undefined,
+    usage: usageOf(result.usage, 'llm.complete()'),
     finishReason: text(result.finishReason),
     reasoningContent: text(result.reasoningContent),
   }
@@ -54,7 +54,12 @@ async function callStream(llm, messages, options, onText, abandoned) {
   const toolCallDeltas = []
   let usage
   let finishReason
-  for await (const chunk of await llm.stream(messages, options)) {
+  /** @type {any} */
+  const chunks = await llm.stream(messages, options)
+  if (typeof chunks?.[Symbol.asyncIterator] !== 'function' && typeof chunks?.[Symbol.iterator] !== 'function') {
+    throw wrong('the result of llm.stream()', 'an async iterable', chunks)
+  }
+  for await (const chunk of chunks) {
     if (abandoned()) break
     if (chunk === null || typeof chunk !== 'object') throw wrong('a chunk of llm.stream()', 'an object', chunk)
     const delta = chunk.delta ?? ''
@@ -65,7 +70,7 @@ async function callStream(llm, messages, options, onText, abandoned) {
     }
     if (typeof chunk.reasoningDelta === 'string') reasoning += chunk.reasoningDelta
     for (const fragment of chunk.toolCallDeltas ?? []) toolCallDeltas.push(fragmentOf(fragment))
-    usage = chunk.usage ?? usage
+    usage = usageOf(chunk.usage, 'llm.stream()') ?? usage
     finishReason = text(chunk.finishReason) ?? finishReason
   }
   return { content, toolCallDeltas, usage, finishReason, reasoningContent: reasoning === '' ? undefined : reasoning }
@@ -79,6 +84,20 @@ function fragmentOf(fragment) {
     throw new TypeError(`the input of a tool call delta of llm.stream() must be a string of JSON text, got ${describe(input)}`)
   }
   return { index: Number.isInteger(index) && index >= 0 ? index : undefined, id: text(id), name: text(name), input: input ?? undefined }
+}
+
+/**
+ * @param {any} usage
+ * @param {string} of
+ */
+function usageOf(usage, of) {
+  if (usage === undefined || usage === null) return undefined
+  if (typeof usage !== 'object') throw wrong(`the usage of ${of}`, 'an object', usage)
+  const { promptTokens, completionTokens, cachedPromptTokens } = usage
+  for (const [name, count] of Object.entries({ promptTokens, completionTokens, cachedPromptTokens })) {
+    if (count != null && typeof count !== 'number') throw wrong(`usage.${name} of ${of}`, 'a number', count)
+  }
+  return { promptTokens, completionTokens, cachedPromptTokens }
 }
 
 /** @param {unknown} value */

@@ -3,8 +3,9 @@
 
 const { AsyncLocalStorage } = require('node:async_hooks')
 const { isProxy } = require('node:util/types')
-const native = require('./native.cjs')
+const native = require('./addon.cjs')
 const check = require('./check.cjs')
+const shapes = require('./shapes.cjs')
 const { StorageError } = require('./errors.cjs')
 const { Operation, getBridge, nextNumber } = require('./operation.cjs')
 
@@ -69,19 +70,20 @@ class NativeStorage {
 
   /** @type {Interface['putSession']} */
   async putSession(session) {
-    checkObject('session', session)
+    shapes.meta(session, shapes.argument('session'))
     return done(invoke(this, 'putSession', session))
   }
 
   /** @type {Interface['listSessions']} */
   async listSessions(filter) {
-    return invoke(this, 'listSessions', check.options('filter', filter))
+    if (filter !== undefined) shapes.filter(filter, shapes.argument('filter'))
+    return invoke(this, 'listSessions', filter ?? {})
   }
 
   /** @type {Interface['appendRecord']} */
   async appendRecord(sessionId, record) {
     check.string('sessionId', sessionId)
-    checkObject('record', record)
+    shapes.message(record, shapes.argument('record'))
     return done(invoke(this, 'appendRecord', sessionId, record))
   }
 
@@ -149,7 +151,7 @@ class NativeStorage {
 
   /** @type {Interface['putNode']} */
   async putNode(node) {
-    checkObject('node', node)
+    shapes.node(node, shapes.argument('node'))
     return done(invoke(this, 'putNode', node))
   }
 
@@ -192,7 +194,7 @@ class NativeStorage {
   /** @type {Interface['putCompressionCache']} */
   async putCompressionCache(sessionId, cache) {
     check.string('sessionId', sessionId)
-    checkObject('cache', cache)
+    shapes.cache(cache, shapes.argument('cache'))
     return done(invoke(this, 'putCompressionCache', sessionId, cache))
   }
 
@@ -348,14 +350,6 @@ async function put(storage, method, sessionId, content) {
 /** @param {Promise<unknown>} promise */
 async function done(promise) {
   await promise
-}
-
-/**
- * @param {string} name
- * @param {unknown} value
- */
-function checkObject(name, value) {
-  if (value === null || typeof value !== 'object') throw check.wrong(name, 'an object', value)
 }
 
 module.exports = { NativeStorage, directHandle, storageHandle }

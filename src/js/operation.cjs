@@ -2,7 +2,7 @@
 'use strict'
 
 const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks')
-const { Bridge } = require('./native.cjs')
+const { Bridge } = require('./addon.cjs')
 const { Ask, createDispatcher } = require('./dispatch.cjs')
 const { errorFromFault } = require('./errors.cjs')
 
@@ -135,7 +135,30 @@ class Operation {
    * @param {string | null} json `null` where there is nothing to say
    */
   receive(question, ask, json) {
-    const payload = json ?? 'null'
+    try {
+      this.#take(question, ask, json ?? 'null')
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
+  /**
+   * Native code failed while it was told something. Nobody would catch that: it is the operation's error, not the end of the
+   * process. The native part is cancelled and still comes to its own end, which gives its place in the queue away.
+   *
+   * @param {unknown} error
+   */
+  #giveUp(error) {
+    this.#reject(error)
+    if (!this.ended) getBridge().cancel(this.number)
+  }
+
+  /**
+   * @param {number} question
+   * @param {number} ask
+   * @param {string} payload
+   */
+  #take(question, ask, payload) {
     switch (ask) {
       case Ask.Done:
         return this.#end(() => this.#resolve(this.result(payload)))
@@ -191,7 +214,11 @@ class Operation {
       if (this.ended) return
       this.#thrown ??= new Map()
       this.#thrown.set(question, error)
-      deliver(native.fail(question))
+      try {
+        deliver(native.fail(question))
+      } catch (failure) {
+        this.#giveUp(failure)
+      }
     }
   }
 

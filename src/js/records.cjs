@@ -1,7 +1,7 @@
 // @ts-check
 'use strict'
 
-const { describe } = require('./check.cjs')
+const { describe, json } = require('./check.cjs')
 const { callStorage, textOf, wrongShape } = require('./storage-calls.cjs')
 
 /** @import { SessionCore } from './session-core.cjs' */
@@ -160,7 +160,7 @@ function richText(record, index) {
   if (shown.toolCalls !== undefined) shown.toolCalls = toolCalls(shown.toolCalls, index)
   if (shown.toolCallId !== undefined && typeof shown.toolCallId !== 'string') throw wrongRecord(index, 'toolCallId', 'a string', shown.toolCallId)
   if (typeof shown.reasoningContent !== 'string') delete shown.reasoningContent
-  return JSON.stringify(shown)
+  return json('', shown, (problem) => wrongShape('listRecords', `record ${index} ${problem}`))
 }
 
 /**
@@ -206,7 +206,7 @@ function wrongRecord(index, field, expected, value) {
  */
 function copyRecord(record) {
   const copy = { ...record }
-  if (record.toolCalls != null) copy.toolCalls = JSON.parse(JSON.stringify(record.toolCalls))
+  if (record.toolCalls != null) copy.toolCalls = JSON.parse(json('', record.toolCalls, (problem) => wrongShape('listRecords', `the toolCalls of a record ${problem}`)))
   return copy
 }
 

@@ -1,7 +1,8 @@
 // @ts-check
 'use strict'
 
-const native = require('./native.cjs')
+const native = require('./addon.cjs')
+const check = require('./check.cjs')
 const { Operation } = require('./operation.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { directHandle, storageHandle } = require('./native-storage.cjs')
@@ -133,7 +134,7 @@ class StorageOperation extends Operation {
       case Ask.Function: {
         const fn = this.#fn
         const result = await fn?.(...JSON.parse(payload))
-        return bridge.answer(question, JSON.stringify(result) ?? 'undefined')
+        return bridge.answer(question, result === undefined ? 'undefined' : check.json('what the function returned', result))
       }
       default:
         return super.answer(bridge, question, ask, payload)
@@ -150,7 +151,7 @@ class StorageOperation extends Operation {
  */
 function invokeOn(storage, name, args, { session, made, fn } = {}) {
   const operation = new StorageOperation(storage, fn)
-  const text = JSON.stringify(args)
+  const text = check.json('the arguments', args)
   const direct = directHandle(storage) !== null
   operation.start((bridge, number) =>
     bridge.invoke(number, name, storageHandle(storage), direct, session ?? null, made ?? null, text),

@@ -142,7 +142,12 @@ const ofMainSession = {
     if (fn === undefined) throw new Error('No integrateFn configured for this main session')
     /** @type {any} */
     let result
-    const kept = await core.invoke('integrate', [], { fn: async (...args) => (result = await fn(...args)) })
+    // Its other fields are the caller's, and need not be what JSON can hold.
+    const integrated = async (/** @type {any[]} */ ...args) => {
+      result = await fn(...args)
+      return result === null || typeof result !== 'object' ? result : { synthesis: result.synthesis, insights: result.insights }
+    }
+    const kept = await core.invoke('integrate', [], { fn: integrated })
     return { ...result, insights: kept.map((/** @type {number} */ index) => result.insights[index]) }
   },
 }
@@ -281,10 +286,23 @@ async function forkAs(parent, name, given) {
   check.optionalTags('options.tags', tags)
   check.optionalMetadata('options.metadata', metadata)
   const child = new SessionCore('standard', { storage: parent.storage, ...inherited(parent, options) })
-  const fn = typeof context === 'function' ? context : undefined
+  const fn = typeof context === 'function' ? async (/** @type {any[]} */ ...args) => messagesOf(await context(...args)) : undefined
   const kind = fn === undefined ? context : 'function'
   await parent.invoke(name, [{ id, label, systemPrompt, prompt, tags, metadata }, kind], { fn, made: child })
   return wrap(child)
+}
+
+/**
+ * The history that a child's `context` function chose.
+ *
+ * @param {unknown} chosen
+ */
+function messagesOf(chosen) {
+  const shapes = require('./shapes.cjs')
+  shapes.arrayOf('message', shapes.message)(chosen, (field, expected, got) =>
+    new TypeError(`options.context must return ${field === '' ? 'an array of messages' : `messages; ${field} must be ${expected}`}, got ${check.describe(got)}`),
+  )
+  return chosen
 }
 
 /**

@@ -2,7 +2,8 @@
 'use strict'
 
 const { StorageError } = require('./errors.cjs')
-const { describe } = require('./check.cjs')
+const { describe, json } = require('./check.cjs')
+const shapes = require('./shapes.cjs')
 
 /**
  * Calls a method of the user's storage, on the storage, as it is at this moment. What it answers may be a promise or not.
@@ -42,8 +43,20 @@ async function readText(storage, method, id) {
  */
 function textOf(method, answer) {
   const text = answer ?? null
-  if (text !== null && typeof text !== 'string') throw wrongShape(method, `expected a string or null, got ${describe(text)}`)
+  shapes.textOrNull(text, (_, expected, got) => wrongShape(method, `expected ${expected}, got ${describe(got)}`))
   return text
+}
+
+/** @type {Record<string, import('./shapes.cjs').Shape | undefined>} */
+const ANSWERS = {
+  getSession: shapes.orNull(shapes.meta),
+  listSessions: shapes.arrayOf('session', shapes.meta),
+  listRecords: shapes.arrayOf('record', shapes.message),
+  getSystemPrompt: shapes.textOrNull,
+  getInsight: shapes.textOrNull,
+  getMemory: shapes.textOrNull,
+  getAllSessionL2s: shapes.arrayOf('child', shapes.childSummary),
+  getNode: shapes.orNull(shapes.node),
 }
 
 /** A storage that cannot tell where a session stands counts as one that knows: it gets no root of ours. */
@@ -60,8 +73,11 @@ async function readForNative(storage, payload, onMeta) {
   const [method, ...args] = JSON.parse(payload)
   if (method === 'getNode' && typeof storage.getNode !== 'function') return UNKNOWN_NODE
   const result = (await callStorage(storage, method, ...args)) ?? null
+  ANSWERS[method]?.(result, (field, expected, got) =>
+    wrongShape(method, field === '' ? `expected ${expected}, got ${describe(got)}` : `${field} must be ${expected}, got ${describe(got)}`),
+  )
   if (method === 'getSession') onMeta(result)
-  return JSON.stringify(result) ?? 'null'
+  return json(method, result, (problem) => wrongShape(method, `it ${problem}`))
 }
 
 /**

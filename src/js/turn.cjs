@@ -1,7 +1,7 @@
 // @ts-check
 'use strict'
 
-const { describe } = require('./check.cjs')
+const { describe, json } = require('./check.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { Operation } = require('./operation.cjs')
 const { callComplete, callStream } = require('./model-calls.cjs')
@@ -43,7 +43,7 @@ function momentOf({ llm: given, compressFn, tools, storage }) {
  */
 function nativeMoment({ llm, compressFn, specs, storage, adapter }) {
   const window = typeof llm.maxContextTokens === 'number' ? llm.maxContextTokens : 0
-  const tools = specs === undefined ? null : JSON.stringify(specs)
+  const tools = specs === undefined ? null : json('tools', specs)
   return /** @type {const} */ ([storage, adapter, adapterNumber(llm), window, tools, compressFn !== undefined])
 }
 
@@ -109,7 +109,7 @@ class TurnOperation extends Operation {
         await applyForNative(storage, payload)
         return bridge.answer(question, 'null')
       case Ask.Generate:
-        return bridge.answer(question, JSON.stringify(await this.#generate(JSON.parse(payload))))
+        return bridge.answer(question, json('the result of the model', await this.#generate(JSON.parse(payload))))
       case Ask.Compress: {
         const { compressFn } = this.#moment
         const summary = await compressFn?.(resolvePrompt(JSON.parse(payload), this.#copyLoaded()), { signal: this.#signal })

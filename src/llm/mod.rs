@@ -12,6 +12,8 @@ mod messages;
 pub mod models;
 pub mod openai;
 pub mod options;
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 mod reading;
 mod script;
 mod tool_calls;

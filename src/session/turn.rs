@@ -24,6 +24,7 @@ use crate::{
     llm::Completion,
     message::{Message, MessageBuilder, Role, ToolCall},
     meta::Kind,
+    plant,
     storage::Write,
     text::Text,
 };
@@ -53,6 +54,7 @@ pub struct TurnRequest<'a> {
 pub async fn run(request: TurnRequest<'_>, cancellation: &Cancellation) -> Result<Completion> {
     let session = request.session;
     let answered = cancellation.guard(answer(request)).await?;
+    plant::panic_at("turn.answered");
     answered.state.storage.commit(answered.writes).await?;
     *session.remembered() = answered.remembered;
     Ok(answered.completion)
@@ -104,6 +106,7 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
     session.remembered().clone_from(&remembered);
     let (planner, prompt) = assemble(session, &state, &read, &new, remembered, &mut known).await?;
 
+    plant::panic_at("turn.planned");
     let mut completion = state.model.generate(&prompt, &state.tools, pieces).await?;
     make_ids_unique(&mut completion.tool_calls);
 
@@ -228,6 +231,7 @@ async fn assemble(
 
 /// One call of the compressor: the user's function, or the adapter with the built-in prompt.
 async fn summarise(state: &TurnState, stretch: &Prompt) -> Result<Text> {
+    plant::panic_at("turn.compress");
     if let Some(compressor) = &state.compressor {
         return compressor.compress(stretch).await;
     }

@@ -143,6 +143,7 @@ impl Session {
         })
     }
 
+    #[cfg(test)]
     pub(super) fn cacheable(&self) -> f64 {
         self.seen.repeated_tokens / self.seen.tokens
     }

@@ -73,10 +73,10 @@ pub enum Step {
     Prompt(Vec<Part>),
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "properties"))]
 mod harness;
-#[cfg(test)]
-mod properties;
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]

@@ -208,6 +208,9 @@ fn read_group<'a>(
     group
 }
 
+/// Clearing a map takes as long as it has room: one assistant with many calls must not make all later ones dear.
+const ROOMY: usize = 256;
+
 /// The unanswered calls of one assistant. Calls that share an id are answered in their order.
 #[derive(Default)]
 struct OpenCalls<'a> {
@@ -217,8 +220,12 @@ struct OpenCalls<'a> {
 
 impl<'a> OpenCalls<'a> {
     fn reset(&mut self, history: &'a (impl History + ?Sized), assistant: usize) {
-        self.by_id.clear();
         self.left = history.call_count(assistant);
+        if self.by_id.capacity() > ROOMY.max(4 * self.left) {
+            self.by_id = HashMap::new();
+        } else {
+            self.by_id.clear();
+        }
         for call in (0..self.left).rev() {
             let (id, _) = history.call(assistant, call);
             self.by_id.entry(id).or_default().push(call);
@@ -245,5 +252,7 @@ impl<'a> OpenCalls<'a> {
     }
 }
 
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

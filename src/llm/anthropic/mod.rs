@@ -59,6 +59,11 @@ impl Anthropic {
     }
 }
 
+#[cfg(any(test, feature = "properties"))]
+pub(super) fn decoder() -> impl reading::Decode {
+    stream::Decoder::default()
+}
+
 #[async_trait]
 impl Adapter for Anthropic {
     async fn complete(&self, request: Request<'_>) -> Result<Completion, LlmError> {

@@ -16,7 +16,10 @@ use super::{
     outgoing::Outgoing,
     retry, tls,
 };
-use crate::error::LlmError;
+use crate::{
+    error::{LlmCode, LlmError},
+    plant,
+};
 
 /// As many as `fetch` follows.
 const MOST_REDIRECTS: usize = 20;
@@ -62,7 +65,7 @@ impl Http {
         // Made before the first deadline begins: reading the system's certificates takes a moment.
         let client = self
             .client()
-            .map_err(|problem| endpoint.error("connection", &problem))?;
+            .map_err(|problem| endpoint.error(LlmCode::Connection, &problem))?;
         let mut attempt = 0;
         loop {
             let failed = match self.attempt(&client, endpoint, &body).await {
@@ -86,6 +89,7 @@ impl Http {
         endpoint: &'e Endpoint,
         body: &Outgoing,
     ) -> Result<Reply<'e>, LlmError> {
+        plant::panic_at("llm.request");
         let deadline = Instant::now().checked_add(endpoint.limits().timeout);
         let response = before(deadline, send(client, endpoint, body))
             .await
@@ -178,12 +182,15 @@ async fn send(client: &Client, endpoint: &Endpoint, body: &Outgoing) -> Result<R
                     format!("{status} redirect to another origin is not followed: {next}");
                 return Err(LlmError {
                     status: Some(status),
-                    ..endpoint.error(&format!("http_{status}"), &message)
+                    ..endpoint.error(LlmCode::Http(status), &message)
                 });
             }
         }
     }
-    Err(endpoint.error("too_many_redirects", "the server redirects without end"))
+    Err(endpoint.error(
+        LlmCode::TooManyRedirects,
+        "the server redirects without end",
+    ))
 }
 
 /// Where a redirect that keeps method and body points to.

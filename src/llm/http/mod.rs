@@ -1,6 +1,8 @@
 //! The one transport under both protocols: <https://docs.rs/reqwest>.
 
 mod body;
+#[cfg(any(test, feature = "properties"))]
+mod canned;
 mod client;
 mod endpoint;
 mod error;

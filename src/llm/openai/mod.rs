@@ -67,6 +67,11 @@ impl OpenAi {
     }
 }
 
+#[cfg(any(test, feature = "properties"))]
+pub(super) fn decoder() -> impl reading::Decode {
+    stream::Decoder
+}
+
 /// Strict servers refuse fields that they do not know: with 400, or 422 where `FastAPI` checks the body.
 fn refuses_stream_options(error: &LlmError) -> bool {
     matches!(error.status, Some(400 | 422))
