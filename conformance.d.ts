@@ -1,4 +1,8 @@
-// A suite of checks for storages of your own, for any test runner.
+/**
+ * A suite of checks for storages of your own, for any test runner.
+ *
+ * @module @stello-ai/session/conformance
+ */
 
 import type { MainStorage, SessionStorage } from './index.js'
 
@@ -45,12 +49,12 @@ export interface StorageConformanceCase {
  *
  * @example
  * ```ts
+ * import { test } from 'node:test'
+ * import { InMemoryStorageAdapter } from '@stello-ai/session'
  * import { storageConformance } from '@stello-ai/session/conformance'
- * import { describe, it } from 'vitest'
  *
- * describe('MyStorage', () => {
- *   for (const { name, run } of storageConformance(() => new MyStorage(), { features: ['main'] })) it(name, run)
- * })
+ * const make = () => new InMemoryStorageAdapter() // put your own class here
+ * for (const { name, run } of storageConformance(make, { features: ['main'] })) test(name, run)
  * ```
  *
  * @throws TypeError for an unknown feature

@@ -1,8 +1,12 @@
-// The public contract of @stello-ai/session, written by hand.
-//
-// `Session` and `MainSession` are structural: a plain object with the members is a `Session`. Options accept an
-// explicit `undefined` as "not given". Errors that are not named at a method: a `TypeError` for an argument of the
-// wrong type, and whatever the given storage, adapter or function throws, as the same object.
+/**
+ * Conversations with memory for LLM applications.
+ *
+ * `Session` and `MainSession` are structural: a plain object with the members is a `Session`. Options accept an
+ * explicit `undefined` as "not given". Errors that are not named at a method: a `TypeError` for an argument of the
+ * wrong type, and whatever the given storage, adapter or function throws, as the same object.
+ *
+ * @module @stello-ai/session
+ */
 
 // zod is an optional peer, used in types only to name the object schema of a tool. `import` and `require` may see two
 // copies of its declarations, whose classes differ in zod 3. Without zod both names are `any`.
@@ -22,7 +26,9 @@ export type MessageRole = 'system' | 'user' | 'assistant' | 'tool'
  * Properties that are not listed here are kept by every storage and reach a JavaScript adapter untouched.
  */
 export interface Message {
+  /** Who speaks. */
   role: MessageRole
+  /** The text; `''` where there is none, as on an assistant message that only calls tools. */
   content: string
   /** The tools that the model asked for; only on `assistant` messages, absent when there are none. */
   toolCalls?: ToolCall[]
@@ -40,6 +46,7 @@ export interface Message {
 export interface ToolCall {
   /** Unique within its session. */
   id: string
+  /** The tool's name. */
   name: string
   /** The arguments: a JSON object. */
   input: Record<string, unknown>
@@ -49,9 +56,11 @@ export interface ToolCall {
 export interface ToolResult {
   /** The {@link ToolCall.id} that is answered. Without one, results are matched by `toolName`, in order. */
   toolCallId?: string | null
+  /** The tool that was run; matches results without a `toolCallId`, and is not sent to the model. */
   toolName?: string | null
   /** Not sent to the model. */
   args?: unknown
+  /** Whether the tool did what it was asked; decides between `data` and `error`. */
   success: boolean
   /** What the model is shown on success: a string as it is, nothing for `null`, else its JSON. */
   data?: unknown
@@ -73,6 +82,7 @@ export interface ToolResultsInput {
 export interface Usage {
   /** The whole prompt, its cached part included. */
   promptTokens: number
+  /** The answer, its reasoning included where the provider counts that. */
   completionTokens: number
   /** The part of `promptTokens` that the provider had in its cache; absent where it does not tell. */
   cachedPromptTokens?: number
@@ -85,7 +95,9 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
 
 /** A tool as the model is told of it. */
 export interface ToolSpec {
+  /** By which the model calls it. */
   name: string
+  /** What it does, for the model. */
   description: string
   /** JSON Schema of the arguments; in a session's `tools` also the schema of a {@link Tool}. */
   inputSchema: Record<string, unknown>
@@ -99,6 +111,7 @@ export interface LLMCompleteOptions {
   signal?: AbortSignal
   /** The most tokens to answer with, over the adapter's own setting. */
   maxTokens?: number
+  /** Over the adapter's own setting; not sent to models that refuse it. */
   temperature?: number
 }
 
@@ -108,8 +121,11 @@ export interface LLMResult {
   content: string | null
   /** Absent when there are none. */
   toolCalls?: ToolCall[]
+  /** Absent where the provider does not tell. */
   usage?: Usage
+  /** Absent where the provider does not tell. */
   finishReason?: FinishReason
+  /** What the model thought before it answered; absent where the provider does not tell. */
   reasoningContent?: string
 }
 
@@ -117,7 +133,9 @@ export interface LLMResult {
 export interface ToolCallDelta {
   /** Pieces with the same index belong to one call. */
   index: number
+  /** Whole, with the call's first piece. */
   id?: string
+  /** Whole, with the call's first piece. */
   name?: string
   /** A piece of the JSON text of the arguments. */
   input?: string
@@ -127,7 +145,9 @@ export interface ToolCallDelta {
 export interface LLMChunk {
   /** The text to add; may be empty. */
   delta: string
+  /** Reasoning to add; absent when there is none. */
   reasoningDelta?: string
+  /** Pieces of tool calls; absent when there are none. */
   toolCallDeltas?: ToolCallDelta[]
   /** With the last piece, where the provider tells. */
   usage?: Usage
@@ -181,6 +201,7 @@ export type GPTModel = 'gpt-4o' | 'gpt-4o-mini' | 'gpt-4.1' | 'gpt-4.1-mini' | '
 
 /** Options of {@link createGPT} for a model whose window is known. */
 export interface GPTOptions extends AdapterOptions {
+  /** One whose window is known. */
   model: GPTModel
   /**
    * `''` sends no authentication.
@@ -196,6 +217,7 @@ export interface GPTOptions extends AdapterOptions {
 
 /** Options of {@link createGPT} for any other model. */
 export interface CustomGPTOptions extends Omit<GPTOptions, 'model' | 'maxContextTokens'> {
+  /** Any name that the server knows. */
   model: string
   /** The model's window, in tokens. */
   maxContextTokens: number
@@ -206,6 +228,7 @@ export type ClaudeModel = 'claude-opus-4-20250514' | 'claude-sonnet-4-20250514' 
 
 /** Options of {@link createClaude} for a model whose window is known. */
 export interface ClaudeOptions extends AdapterOptions {
+  /** One whose window is known. */
   model: ClaudeModel
   /**
    * `''` sends no authentication.
@@ -227,6 +250,7 @@ export interface ClaudeOptions extends AdapterOptions {
 
 /** Options of {@link createClaude} for any other model. */
 export interface CustomClaudeOptions extends Omit<ClaudeOptions, 'model' | 'maxContextTokens'> {
+  /** Any name that the server knows. */
   model: string
   /** The model's window, in tokens. */
   maxContextTokens: number
@@ -234,6 +258,7 @@ export interface CustomClaudeOptions extends Omit<ClaudeOptions, 'model' | 'maxC
 
 /** Options of {@link createOpenAICompatibleAdapter}. */
 export interface OpenAICompatibleOptions extends AdapterOptions {
+  /** Any name that the server knows. */
   model: string
   /**
    * `''` sends no authentication.
@@ -257,6 +282,7 @@ export interface OpenAICompatibleOptions extends AdapterOptions {
 
 /** Options of {@link createAnthropicAdapter}. */
 export interface AnthropicAdapterOptions extends AdapterOptions {
+  /** Any name that the server knows. */
   model: string
   /**
    * `''` sends no authentication.
@@ -284,7 +310,10 @@ export interface AnthropicAdapterOptions extends AdapterOptions {
  *
  * @example
  * ```ts
- * const llm = createGPT({ model: 'gpt-4o', apiKey: process.env.OPENAI_API_KEY })
+ * import { createGPT } from '@stello-ai/session'
+ *
+ * const known = createGPT({ model: 'gpt-4o' }) // the key is in OPENAI_API_KEY
+ * const newer = createGPT({ model: 'gpt-next', maxContextTokens: 400_000 })
  * ```
  */
 export function createGPT(options: CustomGPTOptions): LLMAdapter
@@ -295,6 +324,13 @@ export function createGPT(options: GPTOptions): LLMAdapter
  *
  * Its calls fail with {@link LLMError}. A model without a known window needs `maxContextTokens`, else it is a
  * `TypeError` that lists the known ones.
+ *
+ * @example
+ * ```ts
+ * import { createClaude } from '@stello-ai/session'
+ *
+ * const llm = createClaude({ model: 'claude-sonnet-4-20250514' }) // the key is in ANTHROPIC_API_KEY
+ * ```
  */
 export function createClaude(options: CustomClaudeOptions): LLMAdapter
 export function createClaude(options: ClaudeOptions): LLMAdapter
@@ -306,6 +342,8 @@ export function createClaude(options: ClaudeOptions): LLMAdapter
  *
  * @example
  * ```ts
+ * import { createOpenAICompatibleAdapter } from '@stello-ai/session'
+ *
  * const llm = createOpenAICompatibleAdapter({
  *   baseURL: 'http://127.0.0.1:8080/v1',
  *   model: 'qwen3',
@@ -316,7 +354,18 @@ export function createClaude(options: ClaudeOptions): LLMAdapter
  */
 export function createOpenAICompatibleAdapter(options: OpenAICompatibleOptions): LLMAdapter
 
-/** Talks to any server that speaks Anthropic's Messages. Its calls fail with {@link LLMError}. */
+/**
+ * Talks to any server that speaks Anthropic's Messages.
+ *
+ * Its calls fail with {@link LLMError}.
+ *
+ * @example
+ * ```ts
+ * import { createAnthropicAdapter } from '@stello-ai/session'
+ *
+ * const llm = createAnthropicAdapter({ model: 'claude-next', maxContextTokens: 400_000 })
+ * ```
+ */
 export function createAnthropicAdapter(options: AnthropicAdapterOptions): LLMAdapter
 
 /* ------------------------------------------------------------------------------------------------ functions */
@@ -339,8 +388,11 @@ export type ForkContextFn = (parentRecords: Message[]) => Message[] | Promise<Me
 
 /** The memory of one session. */
 export interface ChildL2Summary {
+  /** The session's id. */
   sessionId: string
+  /** The session's label. */
   label: string
+  /** Its memory. */
   l2: string
 }
 
@@ -349,17 +401,27 @@ export interface IntegrateResult {
   /** Replaces the main session's synthesis. */
   synthesis: string
   /** Each replaces the insight of its session; those for other ids than the given children's are dropped. */
-  insights: Array<{ sessionId: string; content: string }>
+  insights: Array<{
+    /** Of one of the given children. */
+    sessionId: string
+    /** What the session's model is shown in its next turn. */
+    content: string
+  }>
 }
 
 /* ------------------------------------------------------------------------------------------------ sessions */
 
 /** What is known about a session besides its messages. */
 export interface SessionMeta {
+  /** Never changes. */
   readonly id: string
+  /** A name for people, and for the model: prompts say in which conversation it is. `''` leaves that out. */
   label: string
+  /** What kind of session it is. */
   role: 'standard' | 'main'
+  /** `archived` is read-only, for good. */
   status: 'active' | 'archived'
+  /** For lists and filters; never sent to a model. */
   tags: string[]
   /** JSON. */
   metadata: Record<string, unknown>
@@ -371,7 +433,9 @@ export interface SessionMeta {
 
 /** Fields to replace in a {@link SessionMeta}; those not given stay. */
 export interface SessionMetaUpdate {
+  /** The session's new name. */
   label?: string | undefined
+  /** Replaced as a whole, not merged. */
   tags?: string[] | undefined
   /** Replaced as a whole, not merged. */
   metadata?: Record<string, unknown> | undefined
@@ -379,7 +443,9 @@ export interface SessionMetaUpdate {
 
 /** Which sessions to list: those for which every given field holds. */
 export interface SessionFilter {
+  /** Active or archived. */
   status?: SessionMeta['status'] | undefined
+  /** Standard sessions or main sessions. */
   role?: SessionMeta['role'] | undefined
   /** All of these must be among the session's tags. */
   tags?: string[] | undefined
@@ -393,8 +459,19 @@ export interface SessionSendOptions {
 
 /** Which messages to read: `role` first, then `offset`, then `limit`, from the oldest. */
 export interface MessageQueryOptions {
+  /** Only messages of this role. */
   role?: MessageRole | undefined
+  /**
+   * How many of those to leave out, from the oldest.
+   *
+   * @default 0
+   */
   offset?: number | undefined
+  /**
+   * The most to read.
+   *
+   * @default all
+   */
   limit?: number | undefined
 }
 
@@ -404,8 +481,11 @@ export interface SendResult {
   content: string | null
   /** The tools that the model asks for, to be answered by the next turn; absent when there are none. */
   toolCalls?: ToolCall[]
+  /** Tokens of this turn's call, not of a summary made for it; absent where the provider does not tell. */
   usage?: Usage
+  /** Absent where the provider does not tell. */
   finishReason?: FinishReason
+  /** What the model thought before it answered; absent where the provider does not tell. It is stored with the answer. */
   reasoningContent?: string
 }
 
@@ -417,11 +497,13 @@ export interface SendResult {
  * are already there; it rejects `result`, and is thrown in the loop as well unless `result` has been read by then.
  */
 export interface StreamResult extends AsyncIterable<string> {
+  /** What {@link Session.send} would have resolved to, once the turn is stored. */
   result: Promise<SendResult>
 }
 
 /** Options of {@link Session.fork} and {@link forkSession}. */
 export interface ForkOptions {
+  /** The new session's label. */
   label: string
   /** @default a new UUID */
   id?: string | undefined
@@ -452,7 +534,8 @@ export interface ForkOptions {
 /**
  * A conversation with memory. Made by {@link createSession}, {@link loadSession} or a fork.
  *
- * Methods work detached and in a spread copy. Async methods never throw, they reject.
+ * Methods work detached and in a spread copy. Async methods never throw, they reject: with {@link StorageError} where a
+ * native storage failed, with the same object where code of yours did.
  */
 export interface Session {
   /** A frozen snapshot of what is known about the session, always current. */
@@ -477,7 +560,10 @@ export interface Session {
   send(content: string | ToolResultsInput, options?: SessionSendOptions): Promise<SendResult>
 
   /**
-   * The same turn as {@link Session.send}, its answer in pieces. Returns at once.
+   * The same turn as {@link Session.send}, its answer in pieces. Returns at once. What is aborted is not stored, though
+   * its pieces were shown.
+   *
+   * An error after the loop was left early is thrown nowhere: await `result` to hear of it.
    *
    * Throws only where the session is archived ({@link SessionArchivedError}), has no adapter, or an argument has the
    * wrong type; every other error comes through the result.
@@ -508,7 +594,8 @@ export interface Session {
   /** Reads the memory: what others are told about this session. It is never part of its own prompts. `null` at first. */
   memory(): Promise<string | null>
   /**
-   * Makes the memory anew from the history, by `fn` or else the `consolidateFn` given at creation.
+   * Makes the memory anew from the history, by `fn` or else the `consolidateFn` given at creation. Where it rejects, the
+   * memory stays as it was.
    *
    * @throws {@link SessionArchivedError}
    * @throws Error `No consolidateFn configured for this session`
@@ -516,10 +603,10 @@ export interface Session {
   consolidate(fn?: ConsolidateFn): Promise<void>
 
   /**
-   * Keeps the newest `keepRecent` messages and removes the others.
+   * Keeps the newest `keepRecent` messages and removes the others, for good. A summary of what was removed goes too.
    *
    * @throws {@link SessionArchivedError}
-   * @throws Error `keepRecent must be a non-negative integer`
+   * @throws TypeError `keepRecent must be a non-negative integer`
    */
   trimRecords(keepRecent: number): Promise<void>
 
@@ -528,6 +615,8 @@ export interface Session {
    * From then on both are independent. Memory and insight are not taken over. A fork that fails leaves nothing.
    *
    * It writes no topology node; {@link forkSession} does. An archived session can be forked.
+   *
+   * @throws TypeError where `context` gives something other than messages
    */
   fork(options: ForkOptions): Promise<Session>
 
@@ -549,7 +638,8 @@ export interface Session {
 /**
  * The session that looks over all others. Made by {@link createMainSession} or {@link loadMainSession}.
  *
- * It has a synthesis where a {@link Session} has an insight, and gives insights rather than receive them.
+ * It has a synthesis where a {@link Session} has an insight, and gives insights rather than receive them. Errors are as
+ * with a {@link Session}.
  */
 export interface MainSession {
   /** A frozen snapshot of what is known about the session, always current. */
@@ -577,8 +667,10 @@ export interface MainSession {
   synthesis(): Promise<string | null>
   /**
    * Gathers the memories of all active sessions that have one, hands them to `fn` (or else the `integrateFn` given at
-   * creation), and stores the synthesis and the insights it returns in one transaction. Resolves to what was stored.
+   * creation), and stores the synthesis and the insights it returns in one transaction. Resolves to what was stored;
+   * where anything fails, nothing is.
    *
+   * @throws TypeError where the storage lacks a method of {@link MainStorage}
    * @throws {@link SessionArchivedError}
    * @throws Error `No integrateFn configured for this main session`
    */
@@ -600,19 +692,24 @@ export interface MainSession {
 
 /** The right-hand side of `instanceof`; it cannot be constructed. */
 export interface SessionClass extends Function {
+  /** What `instanceof` looks for. */
   readonly prototype: Session
 }
 
 /** The right-hand side of `instanceof`; it cannot be constructed. */
 export interface MainSessionClass extends Function {
+  /** What `instanceof` looks for. */
   readonly prototype: MainSession
 }
 
+/** For `instanceof`; sessions come from {@link createSession}, {@link loadSession} and forks. */
 export const Session: SessionClass
+/** For `instanceof`; main sessions come from {@link createMainSession} and {@link loadMainSession}. */
 export const MainSession: MainSessionClass
 
 /** Options of {@link createSession}. */
 export interface CreateSessionOptions {
+  /** Where the session is kept. Sessions of one storage object share their queue and their archived state. */
   storage: SessionStorage
   /** @default a new UUID */
   id?: string | undefined
@@ -635,11 +732,13 @@ export interface CreateSessionOptions {
   tools?: LLMCompleteOptions['tools']
   /** @default a summary by the session's own adapter */
   compressFn?: CompressFn | undefined
+  /** Makes the memory in {@link Session.consolidate}; forks inherit it. */
   consolidateFn?: ConsolidateFn | undefined
 }
 
 /** Options of {@link loadSession}. */
 export interface LoadSessionOptions {
+  /** Where the session is kept. Sessions of one storage object share their queue and their archived state. */
   storage: SessionStorage
   /** Without one, turns fail with `LLMAdapter is required for send()` until {@link Session.setLLM}. */
   llm?: LLMAdapter | undefined
@@ -649,20 +748,25 @@ export interface LoadSessionOptions {
   tools?: LLMCompleteOptions['tools']
   /** @default a summary by the session's own adapter */
   compressFn?: CompressFn | undefined
+  /** Makes the memory in {@link Session.consolidate}; forks inherit it. */
   consolidateFn?: ConsolidateFn | undefined
 }
 
 /** Options of {@link createMainSession}. */
 export interface CreateMainSessionOptions extends Omit<CreateSessionOptions, 'storage' | 'label' | 'consolidateFn'> {
+  /** Where the session is kept. Sessions of one storage object share their queue and their archived state. */
   storage: MainStorage
   /** @default 'Main Session' */
   label?: string | undefined
+  /** Makes the synthesis in {@link MainSession.integrate}. */
   integrateFn?: IntegrateFn | undefined
 }
 
 /** Options of {@link loadMainSession}. */
 export interface LoadMainSessionOptions extends Omit<LoadSessionOptions, 'storage' | 'consolidateFn'> {
+  /** Where the session is kept. Sessions of one storage object share their queue and their archived state. */
   storage: MainStorage
+  /** Makes the synthesis in {@link MainSession.integrate}. */
   integrateFn?: IntegrateFn | undefined
 }
 
@@ -683,13 +787,45 @@ export interface LoadMainSessionOptions extends Omit<LoadSessionOptions, 'storag
  */
 export function createSession(options: CreateSessionOptions): Promise<Session>
 
-/** Loads a stored session; `null` where there is none. A main session's id gives a standard session over it. */
+/**
+ * Loads a stored session; `null` where there is none. A main session's id gives a standard session over it.
+ *
+ * Fails with {@link StorageError} where the storage does.
+ *
+ * @example
+ * ```ts
+ * import { createGPT, createSession, loadSession, SqliteStorageAdapter } from '@stello-ai/session'
+ *
+ * const options = { storage: new SqliteStorageAdapter({ path: 'conversations.db' }), llm: createGPT({ model: 'gpt-4o' }) }
+ * const session = (await loadSession('mei', options)) ?? (await createSession({ ...options, id: 'mei' }))
+ * ```
+ */
 export function loadSession(id: string, options: LoadSessionOptions): Promise<Session | null>
 
-/** Makes a main session and stores it. */
+/**
+ * Makes a main session and stores it. An id that exists is not refused: its meta is written anew, its messages stay.
+ *
+ * Fails with {@link StorageError} where the storage does.
+ *
+ * @example
+ * ```ts
+ * import { createGPT, createMainSession, InMemoryStorageAdapter } from '@stello-ai/session'
+ *
+ * const main = await createMainSession({
+ *   storage: new InMemoryStorageAdapter(),
+ *   llm: createGPT({ model: 'gpt-4o' }),
+ *   integrateFn: async (children) => ({ synthesis: children.map(({ l2 }) => l2).join('\n'), insights: [] }),
+ * })
+ * await main.integrate()
+ * ```
+ */
 export function createMainSession(options: CreateMainSessionOptions): Promise<MainSession>
 
-/** Loads a stored main session; `null` where there is none or the id is a standard session's. */
+/**
+ * Loads a stored main session; `null` where there is none or the id is a standard session's.
+ *
+ * Fails with {@link StorageError} where the storage does.
+ */
 export function loadMainSession(id: string, options: LoadMainSessionOptions): Promise<MainSession | null>
 
 /**
@@ -697,26 +833,56 @@ export function loadMainSession(id: string, options: LoadMainSessionOptions): Pr
  * A fork that fails leaves no node.
  *
  * @throws TypeError where the storage has no `putNode`
+ *
+ * @example
+ * ```ts
+ * import { createSession, forkSession, InMemoryStorageAdapter } from '@stello-ai/session'
+ *
+ * const storage = new InMemoryStorageAdapter()
+ * const root = await createSession({ storage, label: 'Travel', parentId: null })
+ * const food = await forkSession(root, { label: 'Food', context: 'inherit', prompt: 'Let us talk about food.' })
+ * const children = await storage.getChildren(root.meta.id)
+ * ```
  */
 export function forkSession(parent: Session | MainSession, options: ForkOptions): Promise<Session>
 
 /** What a reflection reads of a session. */
 export interface SessionDigest {
+  /** The session's id. */
   id: string
+  /** The session's label. */
   label: string
+  /** Active or archived. */
   status: SessionMeta['status']
+  /** `null` where there is none. */
   memory: string | null
+  /** The one that waits for the next turn; `null` where there is none. */
   insight: string | null
 }
 
 /** Which sessions {@link listSessionDigests} lists. */
 export interface SessionDigestFilter {
+  /**
+   * Only sessions that are active, or archived.
+   *
+   * @default both
+   */
   status?: SessionMeta['status'] | undefined
 }
 
 /**
  * Lists memory and insight of all sessions, oldest first: what a reflection over them needs. Its findings go back with
  * `storage.putInsight(id, text)`.
+ *
+ * @example
+ * ```ts
+ * import { InMemoryStorageAdapter, listSessionDigests } from '@stello-ai/session'
+ *
+ * const storage = new InMemoryStorageAdapter()
+ * for (const { id, label, memory } of await listSessionDigests(storage, { status: 'active' })) {
+ *   if (memory !== null) await storage.putInsight(id, `What others know of "${label}": ${memory}`)
+ * }
+ * ```
  */
 export function listSessionDigests(storage: MainStorage, filter?: SessionDigestFilter): Promise<SessionDigest[]>
 
@@ -724,8 +890,19 @@ export function listSessionDigests(storage: MainStorage, filter?: SessionDigestF
 
 /** Which records to read: `role` first, then `offset`, then `limit`, from the oldest. */
 export interface ListRecordsOptions {
+  /** Only records of this role. */
   role?: MessageRole | undefined
+  /**
+   * How many of those to leave out, from the oldest.
+   *
+   * @default 0
+   */
   offset?: number | undefined
+  /**
+   * The most to read.
+   *
+   * @default all
+   */
   limit?: number | undefined
 }
 
@@ -735,11 +912,13 @@ export interface TopologyNode {
   id: string
   /** `null` for a root. */
   parentId: string | null
+  /** The session's label when the node was put; renaming a session leaves it. */
   label: string
 }
 
 /** A kept summary of the oldest messages of a session. */
 export interface CompressionCacheSnapshot {
+  /** The text that stands in place of the messages. */
   summary: string
   /** How many stored messages, from the oldest, it stands for. */
   compressedCount: number
@@ -753,24 +932,31 @@ export interface CompressionCacheSnapshot {
  * A text that was never put is `null`; `undefined` counts as `null`. Records keep their order and all their properties.
  */
 export interface SessionStorage {
+  /** What was put last; `null` where there is none. */
   getSession(id: string): Promise<SessionMeta | null>
   /** Adds or replaces. */
   putSession(session: SessionMeta): Promise<void>
 
+  /** Adds to the end. */
   appendRecord(sessionId: string, record: Message): Promise<void>
   /** In the order in which they were appended. */
   listRecords(sessionId: string, options?: ListRecordsOptions): Promise<Message[]>
   /** Keeps the newest `keepRecent`. */
   trimRecords(sessionId: string, keepRecent: number): Promise<void>
 
+  /** What was put last; `null` where there is none. */
   getSystemPrompt(sessionId: string): Promise<string | null>
+  /** Replaces. */
   putSystemPrompt(sessionId: string, content: string): Promise<void>
 
+  /** What was put last; `null` where there is none, or it was cleared. */
   getInsight(sessionId: string): Promise<string | null>
   /** Replaces. */
   putInsight(sessionId: string, content: string): Promise<void>
+  /** Makes it `null`. */
   clearInsight(sessionId: string): Promise<void>
 
+  /** What was put last; `null` where there is none. Of a main session it is the synthesis. */
   getMemory(sessionId: string): Promise<string | null>
   /** Replaces. */
   putMemory(sessionId: string, content: string): Promise<void>
@@ -783,6 +969,7 @@ export interface SessionStorage {
 
   /** Optional: with both of these a summary outlives the session object. */
   getCompressionCache?(sessionId: string): Promise<CompressionCacheSnapshot | null | undefined>
+  /** Optional: replaces. What it is given means nothing to the storage. */
   putCompressionCache?(sessionId: string, cache: CompressionCacheSnapshot): Promise<void>
 }
 
@@ -790,11 +977,14 @@ export interface SessionStorage {
 export interface MainStorage extends SessionStorage {
   /** The memories of all active standard sessions that have one. */
   getAllSessionL2s(): Promise<ChildL2Summary[]>
+  /** Those for which every given field of `filter` holds, in the order in which they were first put. */
   listSessions(filter?: SessionFilter): Promise<SessionMeta[]>
 
   /** Adds or replaces. */
   putNode(node: TopologyNode): Promise<void>
+  /** The nodes under another. */
   getChildren(parentId: string): Promise<TopologyNode[]>
+  /** Removes one node; those under it stay. */
   removeNode(nodeId: string): Promise<void>
   /** Optional: with it {@link forkSession} makes a root of a parent that has no node. */
   getNode?(nodeId: string): Promise<TopologyNode | null | undefined>
@@ -813,11 +1003,15 @@ export interface NativeListRecordsOptions extends ListRecordsOptions {
 
 /** What a native storage is inside its `transaction`. It reads its own writes; others see them when it is done. */
 export interface NativeStorageTransaction extends MainStorage {
+  /** In the order in which they were appended. */
   listRecords(sessionId: string, options?: NativeListRecordsOptions): Promise<Message[]>
+  /** What was put last; `null` where there is none. */
   getNode(nodeId: string): Promise<TopologyNode | null>
   /** The nodes under `parentId`, or the roots for `null`, in the order in which they were first put. */
   getChildren(parentId: string | null): Promise<TopologyNode[]>
+  /** What was put last; `null` where there is none, or where records that it covers were removed or altered. */
   getCompressionCache(sessionId: string): Promise<CompressionCacheSnapshot | null>
+  /** Replaces. */
   putCompressionCache(sessionId: string, cache: CompressionCacheSnapshot): Promise<void>
   /** Removes the session and all that is kept under its id: messages, texts, summary, node. */
   deleteSession(id: string): Promise<void>
@@ -875,7 +1069,16 @@ declare abstract class NativeStorageAdapter implements NativeStorage {
   close(): Promise<void>
 }
 
-/** Keeps everything in this process; it is gone when the process ends. */
+/**
+ * Keeps everything in this process; it is gone when the process ends.
+ *
+ * @example
+ * ```ts
+ * import { createSession, InMemoryStorageAdapter } from '@stello-ai/session'
+ *
+ * const session = await createSession({ storage: new InMemoryStorageAdapter() })
+ * ```
+ */
 export class InMemoryStorageAdapter extends NativeStorageAdapter {
   constructor()
 }
@@ -909,6 +1112,8 @@ export interface SqliteStorageOptions {
  *
  * @example
  * ```ts
+ * import { SqliteStorageAdapter } from '@stello-ai/session'
+ *
  * const storage = new SqliteStorageAdapter({ path: 'conversations.db' })
  * ```
  */
@@ -952,7 +1157,16 @@ export interface PostgresStorageOptions {
   transactionTimeoutMs?: number | undefined
 }
 
-/** Keeps everything in PostgreSQL, for many machines on one history. Tables are made and brought up to date on first use. */
+/**
+ * Keeps everything in PostgreSQL, for many machines on one history. Tables are made and brought up to date on first use.
+ *
+ * @example
+ * ```ts
+ * import { PostgresStorageAdapter } from '@stello-ai/session'
+ *
+ * const storage = new PostgresStorageAdapter({ connectionString: 'postgres://user:password@host/database?sslmode=verify-full' })
+ * ```
+ */
 export class PostgresStorageAdapter extends NativeStorageAdapter {
   constructor(options: PostgresStorageOptions)
 }
@@ -960,7 +1174,18 @@ export class PostgresStorageAdapter extends NativeStorageAdapter {
 /* ------------------------------------------------------------------------------------------------ tools */
 
 /** What the types need of a zod schema, of version 3 or 4. */
-export type ToolSchema = { readonly _zod: { readonly output: unknown } } | { readonly _output: unknown }
+export type ToolSchema =
+  | {
+      /** Where zod 4 keeps its types. */
+      readonly _zod: {
+        /** The type of what the schema gives. */
+        readonly output: unknown
+      }
+    }
+  | {
+      /** The type of what the schema gives, in zod 3. */
+      readonly _output: unknown
+    }
 
 /** The arguments of a tool: what would be given to `z.object`. */
 export type ToolShape = { readonly [name: string]: ToolSchema }
@@ -989,11 +1214,28 @@ type Flatten<T> = { [K in keyof T]: T[K] }
 
 /** What every zod object schema has, where its own type cannot be named. */
 export interface ToolObjectSchema<S extends ToolShape = ToolShape> {
+  /** The shape that the tool was made of. */
   readonly shape: S
+  /** For `z.infer`. */
   readonly _output: ToolInput<S>
+  /** Throws where `data` does not fit. */
   parse(data: unknown): ToolInput<S>
+  /** Rejects where `data` does not fit. */
   parseAsync(data: unknown): Promise<ToolInput<S>>
-  safeParse(data: unknown): { success: true; data: ToolInput<S> } | { success: false; error: Error }
+  /** Says whether `data` fits. */
+  safeParse(data: unknown):
+    | {
+        /** It fits. */
+        success: true
+        /** The arguments as the schema gives them. */
+        data: ToolInput<S>
+      }
+    | {
+        /** It does not fit. */
+        success: false
+        /** Where, and why. */
+        error: Error
+      }
 }
 
 type IsAny<T> = 0 extends 1 & T ? true : false
@@ -1012,6 +1254,7 @@ export type ToolInputSchema<S extends ToolShape> = (IsAny<zodRequired.ZodRawShap
 
 /** Hints about what a tool does, for people and programs that decide about running it. */
 export interface ToolAnnotations {
+  /** A name for people. */
   title?: string | undefined
   /** It changes nothing. */
   readOnlyHint?: boolean | undefined
@@ -1025,16 +1268,23 @@ export interface ToolAnnotations {
 
 /** What running a tool came to. */
 export interface CallToolResult {
+  /** What the tool says; for {@link ToolResult.data}. */
   output: unknown
+  /** `true` where it reports a failure. */
   isError?: boolean
 }
 
 /** A tool with a zod schema. */
 export interface Tool<S extends ToolShape = ToolShape> {
+  /** By which the model calls it. */
   name: string
+  /** What it does, for the model. */
   description: string
+  /** The zod schema of its arguments. */
   inputSchema: ToolInputSchema<S>
+  /** Runs it. A session never does: the application runs what the model asks for. */
   execute(input: ToolInput<S>): Promise<CallToolResult>
+  /** Hints about what it does. */
   annotations?: ToolAnnotations
 }
 
@@ -1045,13 +1295,19 @@ export interface Tool<S extends ToolShape = ToolShape> {
  *
  * @example
  * ```ts
- * const search = tool(
- *   'search',
- *   'Search the knowledge base',
- *   { query: z.string().describe('What to look for') },
- *   async ({ query }) => ({ output: await find(query) }),
+ * import { tool } from '@stello-ai/session'
+ * import { z } from 'zod'
+ *
+ * const weather = tool(
+ *   'weather',
+ *   'The weather in a city',
+ *   { city: z.string().describe('Its name') },
+ *   async ({ city }) => ({ output: `sunny in ${city}` }),
  * )
  * ```
+ *
+ * @throws TypeError for a shape that is none, or of both versions
+ * @throws Error where `zod` is not installed
  */
 export function tool<S extends ToolShape>(
   name: string,
@@ -1065,57 +1321,93 @@ export function tool<S extends ToolShape>(
  * The tool `stello_create_session`, by which a model makes a session of its own: it forks the session that
  * `getParent` returns, under it in the forest where the storage keeps one.
  *
- * Its input is `{ label, systemPrompt?, prompt? }`, its result `{ output: { sessionId, label } }`.
+ * Its input is `{ label, systemPrompt?, prompt? }`, its result `{ output: { sessionId, label } }`. Needs the package `zod`.
+ *
+ * @example
+ * ```ts
+ * import { createSession, createSessionTool, InMemoryStorageAdapter, type Session } from '@stello-ai/session'
+ *
+ * const session: Session = await createSession({
+ *   storage: new InMemoryStorageAdapter(),
+ *   parentId: null,
+ *   tools: [createSessionTool(() => session)],
+ * })
+ * ```
  */
 export function createSessionTool(getParent: () => Session | MainSession): Tool
 
 /* ------------------------------------------------------------------------------------------------ errors */
 
-/** An archived session was to be changed or sent a message. */
+/** An archived session was to be changed or sent a message. Nothing of it was done. */
 export class SessionArchivedError extends Error {
   constructor(sessionId: string)
+  /** Always the same. */
   readonly code: 'session_archived'
 }
 
 /** Something is not there yet. */
 export class NotImplementedError extends Error {
   constructor(method: string)
+  /** Always the same. */
   readonly code: 'not_implemented'
 }
 
 /** Tool results that do not answer exactly the calls that are open; the message lists the ids. */
 export class ToolResultsError extends Error {
   constructor(message: string, options?: { cause?: unknown })
+  /** Always the same. */
   readonly code: 'tool_results'
 }
 
-/** What a provider call failed of; another string is the provider's own code. */
+/**
+ * What a call to a model failed of; another string is the provider's own code.
+ *
+ * - `connection`: there was no connection, or it broke
+ * - `timeout`: `timeoutMs` or `idleTimeoutMs` has passed
+ * - `incomplete_stream`: the stream ended before the answer did
+ * - `invalid_response`: what came back is not of the protocol
+ * - `provider_error`: the provider reported an error in an answer that began well
+ * - `invalid_tool_arguments`: the model wrote arguments that are no JSON object
+ * - `output_truncated`: the output limit cut a tool call
+ * - `too_many_redirects`: the server redirects in a circle
+ * - `http_404` and the like: a status that is an error, from a server that gives no code
+ */
 export type LLMErrorCode =
   | 'connection'
   | 'timeout'
-  | 'invalid_response'
   | 'incomplete_stream'
+  | 'invalid_response'
+  | 'provider_error'
   | 'invalid_tool_arguments'
   | 'output_truncated'
+  | 'too_many_redirects'
   | `http_${number}`
   | (string & {})
 
 /** What is known about a failed call. */
 export interface LLMErrorDetails {
+  /** Who failed: `openai`, `anthropic`, or a name of your own. */
   provider: string
+  /** What it failed of. */
   code: LLMErrorCode
+  /** The HTTP status, where there was a response. */
   status?: number | undefined
+  /** The provider's error type. */
   type?: string | undefined
+  /** The provider's id of the request, for its support. */
   requestId?: string | undefined
   /** @default false */
   retryable?: boolean | undefined
+  /** How long the provider asked to wait, in milliseconds. */
   retryAfterMs?: number | undefined
+  /** What lay beneath. */
   cause?: unknown
 }
 
 /** A call to a model that failed. It never holds an API key. */
 export class LLMError extends Error {
   constructor(message: string, details: LLMErrorDetails)
+  /** What it failed of. */
   readonly code: LLMErrorCode
   /** `openai` or `anthropic` for the native adapters. */
   readonly provider: string
@@ -1123,6 +1415,7 @@ export class LLMError extends Error {
   readonly status?: number
   /** The provider's error type, such as `overloaded_error`. */
   readonly type?: string
+  /** The provider's id of the request, for its support. */
   readonly requestId?: string
   /** Whether the same call may succeed later. */
   readonly retryable: boolean
@@ -1155,6 +1448,7 @@ export type StorageErrorCode =
 /** A storage that failed, or answered something other than its contract says. */
 export class StorageError extends Error {
   constructor(message: string, options: { code: StorageErrorCode; cause?: unknown })
+  /** What it failed of. */
   readonly code: StorageErrorCode
 }
 

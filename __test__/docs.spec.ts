@@ -9,6 +9,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startEchoModel } from './support/echo-model.js'
 import { programs, readPage, type Page } from './support/markdown.js'
+import { freshSchema, postgresUrl, query } from './support/postgres.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<'scripts' | 'peerDependencies', Record<string, string>> & { name: string }
@@ -16,7 +17,16 @@ const paths = [...readdirSync(root), ...readdirSync(join(root, 'docs'), { encodi
   .filter((path) => path.endsWith('.md'))
   .toSorted()
 const pages = new Map<string, Page>(paths.map((path) => [path, readPage(readFileSync(join(root, path), 'utf8'))]))
-const code = paths.flatMap((path) => programs(page(path)).map((program) => ({ ...program, path, name: `${path}:${program.line}` })))
+/** Made of the declarations, by `npm run docs`. */
+const isGenerated = (path: string) => path.startsWith('docs/api/')
+const written = paths.filter((path) => !isGenerated(path))
+/** The examples in the declarations, as pages of which nothing but the code is left. */
+const declarations = ['index.d.ts', 'conformance.d.ts']
+for (const path of declarations) {
+  const comments = readFileSync(join(root, path), 'utf8').split('\n').map((line) => /^ \* ?(.*)$/.exec(line)?.[1] ?? '')
+  pages.set(path, readPage(comments.join('\n')))
+}
+const code = [...written, ...declarations].flatMap((path) => programs(page(path)).map((program) => ({ ...program, path, name: `${path}:${program.line}` })))
 
 it('is there in English and in Chinese', () => {
   expect(paths).toEqual(expect.arrayContaining(['README.md', 'README.zh-CN.md', 'docs/storages.md', 'docs/errors.md']))
@@ -24,7 +34,7 @@ it('is there in English and in Chinese', () => {
 
 it('has code in known languages only', () => {
   const known = new Set(['ts', 'sh', 'json', 'text'])
-  const others = paths.flatMap((path) => page(path).blocks.filter(({ language }) => !known.has(language)).map(({ line }) => `${path}:${line}`))
+  const others = written.flatMap((path) => page(path).blocks.filter(({ language }) => !known.has(language)).map(({ line }) => `${path}:${line}`))
   expect(others).toEqual([])
 })
 
@@ -63,7 +73,7 @@ describe('the code', () => {
     const cwd = mkdtempSync(join(folder, 'run-'))
     const file = join(cwd, `${path.replaceAll('/', '-')}.${line}.mjs`)
     writeFileSync(file, ts.transpile(runnable, { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext }))
-    const env = { ...process.env, ...model.env }
+    const env = { ...process.env, ...model.env, ...(runnable.includes('DATABASE_URL') && { DATABASE_URL: await newDatabase() }) }
     const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd, env, timeout: 20_000 })
     expect(stdout).toBe(output ?? stdout)
   })
@@ -83,10 +93,18 @@ it.each(paths)('the links of %s lead somewhere', (path) => {
   expect(links.filter((link) => !leadsSomewhere(path, link))).toEqual([])
 })
 
-it.each(paths)('the files that %s names are there', (path) => {
+it.each(written)('the files that %s names are there', (path) => {
   const files = page(path).spans.filter((span) => /^(src|scripts|examples|docs|__test__|tests|bench)\/[\w./-]+$/.test(span) && !span.includes('NAME'))
   expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([])
 })
+
+/** A database in which nothing is yet; it goes with the server. */
+async function newDatabase() {
+  const url = new URL(postgresUrl())
+  url.pathname = freshSchema()
+  await query(`CREATE DATABASE ${url.pathname.slice(1)}`)
+  return url.href
+}
 
 function leadsSomewhere(from: string, link: string) {
   const [file = '', anchor] = link.split('#')
@@ -94,6 +112,14 @@ function leadsSomewhere(from: string, link: string) {
   if (!existsSync(join(root, target))) return false
   return anchor === undefined || page(target).headings.some((heading) => heading.anchor === decodeURIComponent(anchor))
 }
+
+it('moves conversations as the example does', () => {
+  const move = /async function copySessions\(.*\n([^]*?\n\})/
+  const [, example] = move.exec(readFileSync(join(root, 'examples/move-storage.mjs'), 'utf8')) ?? []
+  const [, readme] = move.exec(readFileSync(join(root, 'README.md'), 'utf8')) ?? []
+  expect(example).toContain('appendRecord')
+  expect(readme).toBe(example)
+})
 
 it('says the same in both languages', () => {
   const outline = (path: string) => page(path).headings.map(({ level }) => level)

@@ -15,6 +15,7 @@ import {
   createSession,
 } from '@stello-ai/session'
 import { describe, expect, it } from 'vitest'
+import { errorFromFault } from '../src/js/errors.cjs'
 import { recording } from './support/adapters.js'
 
 describe('the error classes', () => {
@@ -95,6 +96,11 @@ describe.each(factories)('an error of the provider %s', (provider, make) => {
     expect(error.cause).toBeInstanceOf(Error)
     expect('status' in error).toBe(false)
   })
+})
+
+it('of a bug in native code has a code too', () => {
+  const error = errorFromFault({ kind: 'internal', message: 'internal error: no session' })
+  expect(error).toMatchObject({ name: 'Error', code: 'internal', message: 'internal error: no session' })
 })
 
 describe('an adapter is refused at its creation', () => {

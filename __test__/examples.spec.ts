@@ -1,12 +1,16 @@
 // The examples, run as a reader runs them.
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createMainSession, createSession, forkSession, InMemoryStorageAdapter, loadSession, SqliteStorageAdapter, type NativeStorage, type TopologyNode } from '@stello-ai/session'
+import { copySessions } from '../examples/move-storage.mjs'
 import { showWaiting } from '../examples/support/terminal.mjs'
+import { recording } from './support/adapters.js'
+import { postgresStorage, postgresUrl } from './support/postgres.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** Without a key, the examples talk to their own local model. */
@@ -18,9 +22,21 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+function run(example: string, ...args: string[]) {
+  return promisify(execFile)(process.execPath, [join(root, example), ...args], { env, cwd: folder })
+}
+
+it.each(['README.md', 'README.zh-CN.md'])('all of them stand in %s', (path) => {
+  const text = readFileSync(join(root, path), 'utf8')
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+  const names = readdirSync(join(root, 'examples')).filter((name) => name !== 'support')
+  const command = (name: string) => Object.keys(scripts).find((script) => scripts[script] === `node examples/${name}`)
+  expect(names.filter((name) => !text.includes(`examples/${name}`) && !text.includes(`npm run ${command(name)}`))).toEqual([])
+})
+
 describe('the demo', () => {
   it('holds a conversation and goes on with it in another process', async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, [join(root, 'examples/demo.mjs')], { env, cwd: folder })
+    const { stdout } = await run('examples/demo.mjs')
     expect(stdout).toContain('assistant  You are Mei, and you are going to Kyoto in April.')
     expect(stdout).toContain('I was told that you like it quiet.')
     expect(stdout).toContain('waiting insight: null')
@@ -86,6 +102,113 @@ describe('the chat', () => {
   it('explains itself', async () => {
     const shown = await type('help.db', '/help', '/what', '/quit')
     expect(shown.match(/\/fork LABEL/g)).toHaveLength(3)
+  })
+})
+
+describe('the tool loop', () => {
+  it('answers all calls, a failed one too, until the model asks for none', async () => {
+    const { stdout } = await run('examples/tool-loop.mjs')
+    expect(stdout.match(/^tool .*$/gm)).toEqual(['tool       weather({"city":"Kyoto"})', 'tool       weather({"city":"Nara"})', 'tool       train_fare({"to":"Nara"})'])
+    expect(stdout).toContain('Kyoto: rain, 12 °C; Nara: sunny, 15 °C; the timetable is not available at the moment')
+    expect(stdout).toContain('stored: user, assistant, tool, tool, assistant, tool (failed), assistant\n')
+  })
+})
+
+describe('the reflection', () => {
+  it('tells a conversation what others know, once', async () => {
+    const { stdout } = await run('examples/reflection.mjs')
+    const [, remembered = '', insights = '', turn = ''] = stdout.split(/\n\n(?=One conversation|What they|The reflection|The next turn)/)
+    expect(remembered).toContain('Sights: (nothing)')
+    expect(remembered).toMatch(/^Food: .*I like it quiet/m)
+    expect(insights).toMatch(/^Sights: From another conversation: Kyoto: /m)
+    expect(turn).toContain('I was told that you like it quiet.')
+    expect(turn).toMatch(/^system .*\n[^]*Food: The user said: .*I like it quiet/m)
+    expect(turn).toContain('waiting insight: null')
+  })
+})
+
+describe('the custom storage', () => {
+  it('passes the conformance suite', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['--test', join(root, 'examples/custom-storage/journal-storage.test.mjs')], { env, cwd: folder })
+    expect(stdout).toMatch(/^(#|ℹ) pass [5-9]\d$/m)
+    expect(stdout).toMatch(/^(#|ℹ) fail 0$/m)
+  })
+})
+
+describe('the move from one storage to another', () => {
+  /** Everything that can be told of a storage, in its order; as text, which tells the order of keys too. */
+  async function everything(storage: NativeStorage) {
+    const sessions = []
+    for (const meta of await storage.listSessions()) {
+      const { id } = meta
+      const slots = [await storage.getSystemPrompt(id), await storage.getInsight(id), await storage.getMemory(id)]
+      sessions.push({ meta, slots, node: await storage.getNode(id), records: await storage.listRecords(id) })
+    }
+    const under = async (parentId: string | null): Promise<Array<[TopologyNode, unknown]>> => {
+      const tree: Array<[TopologyNode, unknown]> = []
+      for (const node of await storage.getChildren(parentId)) tree.push([node, await under(node.id)])
+      return tree
+    }
+    return JSON.stringify({ sessions, forest: await under(null) }, null, 1)
+  }
+
+  /** Conversations of every kind. */
+  async function converse(storage: NativeStorage) {
+    const llm = recording()
+    const late = await createSession({ storage, llm, label: 'A root only when it is forked' })
+    const trip = await createSession({ storage, llm, parentId: null, label: 'Trip', systemPrompt: 'Be brief. 请简短。', tags: ['a', 'b'], metadata: { z: 1, a: [null, '\ud83d', '\0'] } })
+    await trip.send('Hello 🎉')
+    await trip.setInsight('Likes it quiet.')
+    await trip.consolidate(async () => 'Is going to Kyoto.')
+    const [first, second] = [await forkSession(trip, { label: 'First', context: 'inherit', prompt: 'Well?' }), await forkSession(trip, { label: 'Second' })]
+    await forkSession(late, { label: 'Under the late root' })
+    await forkSession(second, { label: 'Deeper' })
+    await storage.putNode({ id: first.meta.id, parentId: second.meta.id, label: 'Moved' })
+    await storage.putNode({ id: 'group', parentId: null, label: 'A node without a session' })
+    await storage.putNode({ id: late.meta.id, parentId: 'nobody', label: 'A node under none' })
+    await storage.appendRecord(trip.meta.id, { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'f', input: JSON.parse('{"__proto__":1,"b":[1e400]}') }], extra: { kept: true } } as never)
+    await storage.appendRecord(trip.meta.id, { role: 'tool', content: 'no', toolCallId: 'c', isError: true })
+    await second.archive()
+    const main = await createMainSession({ storage, llm, label: 'Main' })
+    await main.integrate(async () => ({ synthesis: 'All about Kyoto.', insights: [] }))
+  }
+
+  it('loses nothing, from memory to SQLite to PostgreSQL and back', async () => {
+    const storages = [new InMemoryStorageAdapter(), new SqliteStorageAdapter({ path: join(folder, 'moved.db') }), postgresStorage(), new InMemoryStorageAdapter()]
+    const [first, ...others] = storages
+    await converse(first!)
+    const wanted = await everything(first!)
+    expect(wanted).toContain('A node under none')
+    let from: NativeStorage = first!
+    for (const to of others) {
+      expect(await copySessions(from, to)).toBe(7)
+      expect(await everything(to)).toBe(wanted)
+      from = to
+    }
+    await Promise.all(storages.map((storage) => storage.close()))
+  })
+
+  it('goes on where it was interrupted, and leaves what is there alone', async () => {
+    const [from, to] = [new InMemoryStorageAdapter(), new InMemoryStorageAdapter()]
+    const llm = recording()
+    const session = await createSession({ storage: from, llm, id: 'a', parentId: null })
+    await session.send('Hello')
+    expect(await copySessions(from, to)).toBe(1)
+    await (await loadSession('a', { storage: to, llm }))?.send('On the new storage')
+    await createSession({ storage: from, id: 'b', parentId: 'a' })
+    expect(await copySessions(from, to)).toBe(1)
+    expect((await to.listRecords('a')).map(({ content }) => content)).toEqual(expect.arrayContaining(['Hello', 'On the new storage']))
+    expect(await to.getChildren('a')).toHaveLength(1)
+  })
+
+  it('is a command', async () => {
+    const path = join(folder, 'command.db')
+    const storage = new SqliteStorageAdapter({ path })
+    await createSession({ storage, systemPrompt: 'Be brief.' })
+    await storage.close()
+    const { stdout } = await run('examples/move-storage.mjs', path, postgresUrl())
+    expect(stdout).toBe('1 sessions copied\n')
+    await expect(run('examples/move-storage.mjs')).rejects.toMatchObject({ code: 2 })
   })
 })
 

@@ -1,8 +1,8 @@
-// Builds the native addon into src/js: node scripts/addon.mjs [--debug]
+// Builds the native addon into src/js: node scripts/addon.mjs [--debug] [--target TRIPLE, and other options of `napi build`]
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,6 +28,18 @@ export function addonIsCurrent() {
   return built !== undefined && built.sources === hashSources() && existsSync(join(folder, built.file))
 }
 
+/**
+ * Builds an addon for other machines than this one. It leaves no stamp, which is of the addon in use here.
+ *
+ * @param {boolean} release
+ * @param {string[]} options of `napi build`
+ */
+async function buildForPlatform(release, options) {
+  const started = Date.now()
+  await runCargo([...napiCommand(release), ...options], cargoEnvironment())
+  console.log(`Built with ${options.join(' ')} in ${seconds(started)} s.`)
+}
+
 /** Builds the addon, telling its progress; throws with the compiler's messages where that fails. */
 export async function buildAddon({ release = true } = {}) {
   const env = cargoEnvironment()
@@ -39,7 +51,6 @@ export async function buildAddon({ release = true } = {}) {
   const file = files.find((name) => before.get(name) !== hashFile(join(folder, name))) ?? readStamp()?.file ?? files[0]
   if (file === undefined) throw new Error('the build ended well but left no addon in src/js')
   writeFileSync(stampFile, `${JSON.stringify({ sources, file, profile: release ? 'release' : 'debug' })}\n`)
-  copyToPlatformPackage(file)
   console.log(`Built src/js/${file} in ${seconds(started)} s.`)
 }
 
@@ -47,7 +58,7 @@ export async function buildAddon({ release = true } = {}) {
 function napiCommand(release) {
   const cli = createRequire(join(root, 'package.json')).resolve('@napi-rs/cli/package.json')
   const script = join(dirname(cli), JSON.parse(readFileSync(cli, 'utf8')).bin.napi)
-  const command = [script, 'build', '--platform', '--output-dir', 'src/js', '--js', 'native.cjs', '--dts', 'native.d.cts', '--no-const-enum']
+  const command = [script, 'build', '--platform', '--output-dir', 'src/js', '--no-js', '--dts', 'native.d.cts', '--no-const-enum']
   return release ? [...command, '--release'] : command
 }
 
@@ -148,12 +159,6 @@ function readStamp() {
   }
 }
 
-/** @param {string} file */
-function copyToPlatformPackage(file) {
-  const target = join(root, 'npm', file.split('.')[1] ?? '')
-  if (existsSync(join(target, 'package.json'))) copyFileSync(join(folder, file), join(target, file))
-}
-
 /** @param {number} since */
 function seconds(since) {
   return Math.round((Date.now() - since) / 1000)
@@ -161,7 +166,9 @@ function seconds(since) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
-    await buildAddon({ release: !process.argv.includes('--debug') })
+    const options = process.argv.slice(2).filter((option) => option !== '--debug')
+    const release = !process.argv.includes('--debug')
+    await (options.length > 0 ? buildForPlatform(release, options) : buildAddon({ release }))
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     process.exitCode = 1

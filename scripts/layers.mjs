@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The words that every part of the core shares. They know one another only. */
-const VOCABULARY = ['text', 'message', 'meta', 'error', 'clock', 'trust']
+const VOCABULARY = ['text', 'message', 'meta', 'error', 'clock', 'trust', 'choices', 'plant']
 
 /** For each part, the others that it may name, besides itself and the vocabulary. */
 const MAY_NAME = {
@@ -25,6 +25,7 @@ const RUST_DEPENDENCIES = {
   napi_derive: ['src/binding/', 'src/lib.rs'],
   napi_sys: ['src/binding/'],
   reqwest: ['src/llm/http/'],
+  http_body: ['src/llm/http/'],
   rustls: ['src/trust.rs', 'src/llm/http/', 'src/llm/tests/', 'src/storage/postgres/'], // the tests are the server of a TLS connection
   rusqlite: ['src/storage/sqlite/'],
   rusqlite_migration: ['src/storage/sqlite/'],
@@ -108,7 +109,7 @@ function checkJs(file) {
     const name = id.startsWith('@') ? id.split('/').slice(0, 2).join('/') : (id.split('/')[0] ?? '')
     const allowed = new Map(Object.entries(JS_DEPENDENCIES)).get(name)
     if (allowed !== undefined && !isWithin(file, allowed)) violations.push(`${file}:${line}: ${name} may be named only in ${allowed.join(', ')}`)
-    else if (allowed === undefined && !/^(node:|\.{1,2}\/|@stello-ai\/session)/.test(id) && !file.endsWith('/native.cjs')) {
+    else if (allowed === undefined && !/^(node:|\.{1,2}\/|@stello-ai\/session)/.test(id)) {
       violations.push(`${file}:${line}: the package has no dependency '${id}'`)
     }
   }

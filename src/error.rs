@@ -1,6 +1,6 @@
 //! Every way a call can fail, by what the caller can do about it.
 
-use std::{fmt, time::Duration};
+use std::{any::Any, fmt, time::Duration};
 
 use crate::text::Text;
 
@@ -49,7 +49,7 @@ pub struct LlmError {
     pub provider: &'static str,
     /// The HTTP status, where there was a response.
     pub status: Option<u16>,
-    /// The provider's own code, else one of this package's: `connection`, `timeout`, `http_500`, `invalid_response`, …
+    /// The provider's own code, else a [`LlmCode`].
     pub code: String,
     /// The provider's error type, such as `overloaded_error`.
     pub kind: Option<String>,
@@ -60,6 +60,46 @@ pub struct LlmError {
     pub retry_after: Option<Duration>,
     /// What lay beneath, as text: an I/O or TLS error.
     pub cause: Option<String>,
+}
+
+/// The codes that this package gives where the provider has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LlmCode {
+    /// No connection, or one that broke.
+    Connection,
+    /// An attempt, or the silence of a stream, took too long.
+    Timeout,
+    /// The answer is not of the protocol.
+    InvalidResponse,
+    /// The stream ended before the answer did.
+    IncompleteStream,
+    /// The provider reported an error in an answer that began well.
+    ProviderError,
+    /// The model wrote arguments that are no JSON object.
+    InvalidToolArguments,
+    /// The output limit cut a tool call.
+    OutputTruncated,
+    /// The server redirects in a circle.
+    TooManyRedirects,
+    /// A status that is an error.
+    Http(u16),
+}
+
+impl From<LlmCode> for String {
+    fn from(code: LlmCode) -> Self {
+        let name = match code {
+            LlmCode::Connection => "connection",
+            LlmCode::Timeout => "timeout",
+            LlmCode::InvalidResponse => "invalid_response",
+            LlmCode::IncompleteStream => "incomplete_stream",
+            LlmCode::ProviderError => "provider_error",
+            LlmCode::InvalidToolArguments => "invalid_tool_arguments",
+            LlmCode::OutputTruncated => "output_truncated",
+            LlmCode::TooManyRedirects => "too_many_redirects",
+            LlmCode::Http(status) => return format!("http_{status}"),
+        };
+        name.to_owned()
+    }
 }
 
 impl From<LlmError> for Error {
@@ -132,6 +172,14 @@ impl StorageError {
 }
 
 impl Error {
+    /// What becomes of a panic.
+    #[must_use]
+    pub fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Self::Internal(text.unwrap_or_else(|| "a panic without a message".to_owned()))
+    }
+
     /// The stable `code` of the JavaScript error; `None` where it has none (`TypeError`, plain `Error`, the user's own).
     #[must_use]
     pub fn code(&self) -> Option<&str> {

@@ -11,12 +11,15 @@
 
 #[cfg(feature = "node")]
 mod binding;
+#[cfg(any(test, feature = "properties"))]
+pub mod choices;
 pub mod clock;
 pub mod context;
 pub mod error;
 pub mod llm;
 pub mod message;
 pub mod meta;
+mod plant;
 pub mod session;
 pub mod storage;
 pub mod text;

@@ -1,14 +1,18 @@
 //! One message of a conversation, as it is stored, shown to JavaScript and sent to a provider.
 
 use std::{
+    borrow::Cow,
     fmt,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::text::{Json, Text, excerpt};
+use crate::text::{Json, Output, Text, canonical, excerpt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -51,8 +55,10 @@ pub struct ToolCall {
 /// The text is what `JSON.stringify` wrote or what [`MessageBuilder`] wrote, so properties that this crate
 /// does not know are kept, in their order. One allocation serves storage, request bodies and JavaScript.
 pub struct Message {
-    json: std::sync::Arc<str>,
+    json: Arc<str>,
     role: Role,
+    /// Whether the content is white space only.
+    blank: bool,
     content: (u32, u32),
     tools: Option<Box<ToolPart>>,
     weight: AtomicU32,
@@ -105,8 +111,11 @@ impl Message {
             is_error,
             reasoning,
         };
+        let (json, content) = with_one_form(json, content);
+        let inside = json.get(content.0 as usize..content.1 as usize);
         Ok(Self {
-            json: json.into(),
+            blank: is_blank(inside.unwrap_or_default()),
+            json,
             role,
             content,
             tools: part.boxed(),
@@ -122,14 +131,14 @@ impl Message {
 
     /// The same text, shared.
     #[must_use]
-    pub fn shared_json(&self) -> &std::sync::Arc<str> {
+    pub fn shared_json(&self) -> &Arc<str> {
         &self.json
     }
 
     /// Whether both are one and the same stored text; cheap, and never true of different texts.
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
-        std::sync::Arc::ptr_eq(&self.json, &other.json) || self.json == other.json
+        Arc::ptr_eq(&self.json, &other.json) || self.json == other.json
     }
 
     #[must_use]
@@ -143,6 +152,23 @@ impl Message {
         self.json
             .get(self.content.0 as usize..self.content.1 as usize)
             .unwrap_or_default()
+    }
+
+    /// How many bytes [`Self::content_escaped`] has; the text itself, which may lie anywhere in memory, is left alone.
+    #[must_use]
+    pub fn content_length(&self) -> usize {
+        (self.content.1 - self.content.0) as usize
+    }
+
+    /// Whether the content is white space only.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.blank
+    }
+
+    /// Appends [`Self::content_escaped`].
+    pub fn push_content(&self, out: &mut impl Output) {
+        out.push_known(self.content_length(), || self.content_escaped());
     }
 
     #[must_use]
@@ -191,6 +217,7 @@ impl Clone for Message {
         Self {
             json: self.json.clone(),
             role: self.role,
+            blank: self.blank,
             content: self.content,
             tools: self.tools.clone(),
             weight: AtomicU32::new(self.weight.load(Ordering::Relaxed)),
@@ -315,6 +342,7 @@ impl MessageBuilder {
         Message {
             json: json.into(),
             role: self.role,
+            blank: is_blank(self.content.escaped()),
             content,
             tools: self.part.boxed(),
             weight,
@@ -370,6 +398,21 @@ struct Fields<'a> {
     reasoning_content: Option<&'a RawValue>,
 }
 
+/// Whether an escaped text is white space only.
+fn is_blank(escaped: &str) -> bool {
+    let mut rest = escaped;
+    loop {
+        rest = rest.trim_start();
+        match ["\\n", "\\t", "\\r"]
+            .iter()
+            .find_map(|white| rest.strip_prefix(white))
+        {
+            Some(after) => rest = after,
+            None => return rest.is_empty(),
+        }
+    }
+}
+
 fn given(raw: Option<&RawValue>) -> Option<&RawValue> {
     raw.filter(|raw| raw.get() != "null")
 }
@@ -390,6 +433,24 @@ fn span_inside(json: &str, raw: &str) -> Option<(u32, u32)> {
     ))
 }
 
+/// The message with its content as `JSON.stringify` writes it, which other hands need not have done: what looks for a
+/// character in a content looks for its one form.
+fn with_one_form(json: &str, content: (u32, u32)) -> (Arc<str>, (u32, u32)) {
+    let range = content.0 as usize..content.1 as usize;
+    let inside = json.get(range.clone()).unwrap_or_default();
+    // The other escapes have one form only.
+    let may_differ = inside.contains("\\u") || inside.contains("\\/");
+    match may_differ.then(|| canonical(inside)).flatten() {
+        Some(Cow::Owned(form)) => {
+            let end = narrow(range.start + form.len());
+            let mut json = json.to_owned();
+            json.replace_range(range, &form);
+            (json.into(), (content.0, end))
+        }
+        _ => (json.into(), content),
+    }
+}
+
 fn narrow(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
 }
@@ -407,6 +468,17 @@ mod tests {
         assert_eq!(message.content(), Text::from("a\"é"));
         assert_eq!(&*message.tool_calls()[0].input, r#"{"n":1e400}"#);
         assert_eq!(message.reasoning_content(), Some(&Text::from("r")));
+    }
+
+    #[test]
+    fn a_content_of_other_hands_is_read_in_its_one_form() {
+        let json = r#"{"role":"user","content":"\u003c\/a\u003e \uD83C\uDF89\uD83C","x":"\u003c"}"#;
+        let message = Message::parse(json).unwrap();
+        assert_eq!(message.content(), Text::from_escaped("</a> 🎉\\ud83c"));
+        assert_eq!(
+            message.json(),
+            r#"{"role":"user","content":"</a> 🎉\ud83c","x":"\u003c"}"#
+        );
     }
 
     #[test]

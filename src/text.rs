@@ -6,7 +6,7 @@
 //! a database column or a reply to JavaScript. [`Json`] is any JSON value, kept as the text it came in,
 //! so that key order, number text and keys such as `__proto__` survive.
 
-use std::{fmt, ops::Deref, sync::Arc};
+use std::{borrow::Cow, fmt, ops::Deref, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
@@ -46,11 +46,7 @@ impl Text {
     #[must_use]
     pub fn from_json(literal: &str) -> Option<Self> {
         let inside = literal.strip_prefix('"')?.strip_suffix('"')?;
-        if inside.contains('\\') {
-            canonical(inside).map(|text| Self(text.into()))
-        } else {
-            Some(Self(inside.into()))
-        }
+        Some(Self(canonical(inside)?.into()))
     }
 
     /// Takes what already is the inside of a literal written by `JSON.stringify` or by this type.
@@ -89,10 +85,10 @@ impl Text {
     }
 
     /// Appends the JSON literal, quotes included.
-    pub fn push_json(&self, out: &mut String) {
-        out.push('"');
+    pub fn push_json(&self, out: &mut impl Output) {
+        out.push_str("\"");
         out.push_str(&self.0);
-        out.push('"');
+        out.push_str("\"");
     }
 }
 
@@ -156,24 +152,9 @@ pub struct TextBuilder(String);
 
 impl TextBuilder {
     pub fn push(&mut self, piece: &Text) {
-        let high = self
-            .0
-            .len()
-            .checked_sub(6)
-            .and_then(|at| self.0.split_at_checked(at))
-            .and_then(|(before, last)| {
-                let backslashes = before
-                    .bytes()
-                    .rev()
-                    .take_while(|&byte| byte == b'\\')
-                    .count();
-                backslashes
-                    .is_multiple_of(2)
-                    .then(|| lone_unit(last))
-                    .flatten()
-            });
         let low = piece.0.get(..6).and_then(lone_unit);
-        if let (Some(high @ 0xd800..=0xdbff), Some(low @ 0xdc00..=0xdfff)) = (high, low)
+        if let Some(low @ 0xdc00..=0xdfff) = low
+            && let Some(high @ 0xd800..=0xdbff) = self.last_lone_unit()
             && let Some(Ok(c)) = char::decode_utf16([high, low]).next()
         {
             self.0.truncate(self.0.len() - 6);
@@ -182,6 +163,15 @@ impl TextBuilder {
         } else {
             self.0.push_str(&piece.0);
         }
+    }
+
+    /// Half a surrogate pair at the end. Counts the backslashes before it, so it is to be asked for only where the other
+    /// half follows: a text of backslashes may come in many pieces.
+    fn last_lone_unit(&self) -> Option<u16> {
+        let (before, last) = self.0.split_at_checked(self.0.len().checked_sub(6)?)?;
+        let unit = lone_unit(last)?;
+        let backslashes = before.bytes().rev().take_while(|&byte| byte == b'\\');
+        backslashes.count().is_multiple_of(2).then_some(unit)
     }
 
     #[must_use]
@@ -245,15 +235,50 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
+/// What text is written to: a string, or only the count of its bytes.
+pub trait Output {
+    fn push_str(&mut self, text: &str);
+
+    /// Appends a text of `length` bytes, which who only counts does not look at.
+    fn push_known<'a>(&mut self, length: usize, text: impl FnOnce() -> &'a str);
+}
+
+impl Output for String {
+    fn push_str(&mut self, text: &str) {
+        Self::push_str(self, text);
+    }
+
+    fn push_known<'a>(&mut self, _length: usize, text: impl FnOnce() -> &'a str) {
+        Self::push_str(self, text());
+    }
+}
+
+/// How many bytes were written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Length(pub usize);
+
+impl Output for Length {
+    fn push_str(&mut self, text: &str) {
+        self.0 += text.len();
+    }
+
+    fn push_known<'a>(&mut self, length: usize, _text: impl FnOnce() -> &'a str) {
+        self.0 += length;
+    }
+}
+
 /// Appends `plain` as the inside of a JSON literal.
-pub fn push_escaped(plain: &str, out: &mut String) {
+pub fn push_escaped(plain: &str, out: &mut impl Output) {
     let mut rest = plain;
+    let mut escape = String::new();
     while let Some(at) = rest.bytes().position(needs_escape) {
         let (before, from) = rest.split_at(at);
         out.push_str(before);
         let mut chars = from.chars();
         if let Some(c) = chars.next() {
-            push_char(out, c);
+            escape.clear();
+            push_char(&mut escape, c);
+            out.push_str(&escape);
         }
         rest = chars.as_str();
     }
@@ -327,10 +352,20 @@ fn lone_unit(text: &str) -> Option<u16> {
         .filter(|unit| (0xd800..=0xdfff).contains(unit))
 }
 
-fn canonical(inside: &str) -> Option<String> {
+/// The inside of a literal as `JSON.stringify` writes it; `None` where it is none.
+pub(crate) fn canonical(inside: &str) -> Option<Cow<'_, str>> {
+    if !inside.contains('\\') {
+        return Some(Cow::Borrowed(inside));
+    }
     let mut valid = true;
     let text = walk(inside, &mut valid, push_char, push_unit);
-    valid.then_some(text)
+    valid.then(|| {
+        if text == inside {
+            Cow::Borrowed(inside)
+        } else {
+            Cow::Owned(text)
+        }
+    })
 }
 
 fn unescape(inside: &str, lone: impl FnMut(&mut String, u16)) -> String {
@@ -375,6 +410,8 @@ fn walk(
     out
 }
 
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -413,6 +450,16 @@ mod tests {
         builder.push(&Text::from_utf16(&[0x61, 0xd83c]));
         builder.push(&Text::from_utf16(&[0xdf89, 0x62]));
         assert_eq!(builder.finish(), Text::from("a🎉b"));
+    }
+
+    #[test]
+    fn a_text_of_backslashes_is_joined_in_one_pass() {
+        let mut builder = TextBuilder::default();
+        let piece = Text::from("\\\\\\");
+        for _ in 0..300_000 {
+            builder.push(&piece);
+        }
+        assert_eq!(builder.finish().to_utf16().len(), 900_000);
     }
 
     #[test]

@@ -8,7 +8,7 @@ const PACE = { ttft: 120, tps: 60 }
 
 export async function startScriptedModel(pace = PACE) {
   const server = new LLMock({ host: '127.0.0.1', port: 0, chunkSize: 6 })
-  server.on({}, (request) => ({ content: answer(request) }), { streamingProfile: pace })
+  server.on({}, respond, { streamingProfile: pace })
   await server.start()
   return {
     url: `${server.url}/v1`,
@@ -16,6 +16,30 @@ export async function startScriptedModel(pace = PACE) {
     received: () => messagesOf(server.getLastRequest()?.body),
     stop: () => server.stop(),
   }
+}
+
+/** @param {ChatCompletionRequest} request */
+function respond(request) {
+  const toolCalls = calls(request)
+  return toolCalls.length > 0 ? { toolCalls } : { content: answer(request) }
+}
+
+/**
+ * What the scripted model asks for before it answers: two things at once, then a third.
+ *
+ * @param {ChatCompletionRequest} request
+ */
+function calls({ messages, tools = [] }) {
+  if (!tools.some((tool) => tool.function.name === 'weather')) return []
+  const results = messages.length - 1 - messages.findLastIndex(({ role }) => role !== 'tool')
+  const question = messages.findLastIndex(({ role }) => role === 'user')
+  if (question === messages.length - 1) return [weather('Kyoto'), weather('Nara')]
+  return results === 2 ? [{ name: 'train_fare', arguments: JSON.stringify({ to: 'Nara' }) }] : []
+}
+
+/** @param {string} city */
+function weather(city) {
+  return { name: 'weather', arguments: JSON.stringify({ city }) }
 }
 
 /**
@@ -26,6 +50,13 @@ export async function startScriptedModel(pace = PACE) {
 function answer(request) {
   const messages = messagesOf(request)
   const question = messages.at(-1)?.content ?? ''
+  if (messages.at(-1)?.role === 'tool') {
+    const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
+    return `Here is what I found out: ${results.join('; ')}.`
+  }
+  const task = messages[0]?.content ?? ''
+  if (task.startsWith('Sum up')) return `The user said: ${saidBy(question).join(' ')}`
+  if (task.startsWith('Look over')) return `From another conversation: ${question}`
   const told = messages.slice(0, -1).map(({ content }) => content).join('\n')
   const name = /\bI am (\p{Lu}\p{L}*)/u.exec(told)?.[1]
   if (/\bI am \p{Lu}/u.test(question)) {
@@ -43,6 +74,16 @@ function answer(request) {
     return name === undefined ? 'Where are you going?' : `In Kyoto, ${name}? Have yudofu near Nanzen-ji, and matcha with it.`
   }
   return `You said "${question}". I am only a script, but I was sent ${messages.length} messages to answer it.`
+}
+
+/**
+ * @param {string} history as JSON
+ * @returns {string[]} what the user said in it
+ */
+function saidBy(history) {
+  /** @type {{ role: string, content: string }[]} */
+  const messages = JSON.parse(history)
+  return messages.filter(({ role }) => role === 'user').map(({ content }) => content)
 }
 
 /**

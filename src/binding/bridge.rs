@@ -36,6 +36,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    plant,
     session::Cancellation,
 };
 
@@ -281,10 +282,9 @@ impl Inner {
         operation: u32,
         work: impl Future<Output = Result<String>> + Send + 'static,
     ) {
-        let work = AssertUnwindSafe(work).catch_unwind();
         let outcome = tokio::select! {
             biased;
-            outcome = work => outcome.unwrap_or_else(|panic| Err(panicked(&*panic))),
+            outcome = caught(work) => outcome,
             () = self.closed.cancelled() => return,
         };
         self.end(operation, outcome);
@@ -339,6 +339,7 @@ impl Inner {
 
     /// Answers a question; its operation goes on when it gets to it.
     pub(super) fn answer(&self, question: u32, answer: Answer) {
+        plant::panic_at("bridge.answer");
         let asker = lock(&self.questions).remove(&question);
         if let Some(asker) = asker {
             // Nobody waits for an answer that comes after an abort.
@@ -379,8 +380,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> Error {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    Error::Internal(text.unwrap_or_else(|| "a panic without a message".to_owned()))
+/// `work`, whose panic is an error like any other.
+pub(super) async fn caught(work: impl Future<Output = Result<String>>) -> Result<String> {
+    let outcome = AssertUnwindSafe(work).catch_unwind().await;
+    outcome.unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
 }

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     meta::Kind,
+    plant,
     session::{
         Cancellation, Registry, Session,
         fork::{self, ForkOptions, Inheritance, Topology},
@@ -85,6 +86,7 @@ impl Call {
 
     async fn on(&self, store: &dyn Store, name: &str, arguments: &str) -> Result<String> {
         let nothing = "null".to_owned();
+        plant::panic_at("bridge.invoke");
         match name {
             "create" => {
                 let (kind, options): (Kind, CreateOptions) = read(arguments)?;

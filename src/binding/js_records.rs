@@ -1,8 +1,9 @@
 //! The records of a storage written in JavaScript, as a turn sees them.
 //!
-//! They stay where they are. What crosses for every turn is one number per record (its role, its length) and the
-//! ids of tool calls; the contents cross, as UTF-16, only when a native adapter sends them or when the
-//! estimate by lengths says that compression may be due.
+//! They stay where they are. What crosses is one number for each record that was not there in the read before (its role, its
+//! length) and the ids of its tool calls. Contents cross once, as UTF-16, and only when a native adapter sends them or
+//! when the estimate by lengths says that compression may be due. What has crossed is kept with the handle for as long
+//! as the facade finds the same records again.
 
 use std::{
     collections::HashMap,
@@ -31,22 +32,15 @@ use crate::{
 pub(super) struct LoadAnswer {
     pub(super) system_prompt: Option<FromJs>,
     pub(super) slot: Option<FromJs>,
-    /// `length << 3 | rich << 2 | role` of each record; see `columns` in `src/js/records.cjs`.
-    pub(super) columns: Vec<u32>,
-    /// JSON: the [`Link`]s.
-    pub(super) links: Option<FromJs>,
     /// JSON: a [`CompressionCache`].
     pub(super) cache: Option<FromJs>,
-    /// The number of this read among those of the handle.
-    pub(super) number: u32,
-    /// How many of the first records are the same as in the read of [`last_read_number`].
-    pub(super) intact: u32,
     /// Whether the storage keeps a compression cache.
     pub(super) keeps_cache: bool,
+    pub(super) read: Read,
 }
 
 /// What a record is besides a role and a content.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct Link {
     index: usize,
     #[serde(default)]
@@ -58,10 +52,13 @@ struct Link {
     extra: u32,
 }
 
+/// All records of one read, without their contents.
+#[derive(Clone, Default)]
 struct Outline {
-    columns: Vec<u32>,
-    links: HashMap<usize, Link>,
-    exact: OnceLock<Vec<u32>>,
+    /// `length << 3 | rich << 2 | role` of each record; see `columns` in `src/js/records.cjs`.
+    columns: Arc<Vec<u32>>,
+    links: Arc<HashMap<usize, Link>>,
+    exact: OnceLock<Arc<Vec<u32>>>,
 }
 
 impl Outline {
@@ -128,55 +125,96 @@ impl History for Outline {
     }
 }
 
-/// What a handle knows of a JavaScript storage's records from the last read that reached it.
+/// What a handle keeps of the records of a JavaScript storage: those of the facade's last read.
 #[derive(Default)]
-pub(super) struct LastRead {
-    /// Its number. The facade may have read again since, for a turn that was cancelled meanwhile.
-    number: u32,
-    /// Exact weights, as far as they were ever needed.
-    weights: Vec<u32>,
+pub(super) struct Mirror(Mutex<Mirrored>);
+
+#[derive(Default)]
+struct Mirrored {
+    /// The number of the read.
+    number: u64,
+    outline: Outline,
+    /// How many of the first records are what they were when a turn last took a read.
+    intact: usize,
+    /// Exact weights of the first records, as far as they were ever needed.
+    weights: Arc<Vec<u32>>,
+    /// The number of the first of `messages`.
+    first: usize,
+    /// Records whose contents have crossed.
+    messages: Arc<Vec<Message>>,
 }
 
-pub(super) type SharedLastRead = Arc<Mutex<LastRead>>;
-
-fn lock(last: &SharedLastRead) -> MutexGuard<'_, LastRead> {
-    last.lock().unwrap_or_else(PoisonError::into_inner)
+/// A read, as it was when the facade made it.
+pub(super) struct Read {
+    number: u64,
+    outline: Outline,
 }
 
-/// The number of the last read that reached a turn; 0 where none did.
-pub(super) fn last_read_number(last: &SharedLastRead) -> u32 {
-    lock(last).number
+/// So many records that a prompt leaves out are worth their contents where the rest is kept already.
+const GAP: usize = 64;
+
+impl Mirror {
+    fn lock(&self) -> MutexGuard<'_, Mirrored> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in what the facade has read: the first `intact` records as they were in its read before, then
+    /// those of `columns` and `links`.
+    pub(super) fn take(
+        &self,
+        intact: usize,
+        columns: &[u32],
+        links: Option<FromJs>,
+    ) -> Result<Read> {
+        let links: Vec<Link> = parse(links, "listRecords")?.unwrap_or_default();
+        let mut kept = self.lock();
+        let kept = &mut *kept;
+        kept.number += 1;
+        kept.intact = kept.intact.min(intact);
+        let all = Arc::make_mut(&mut kept.outline.columns);
+        all.truncate(intact);
+        all.extend_from_slice(columns);
+        if !links.is_empty() || !kept.outline.links.is_empty() {
+            let all = Arc::make_mut(&mut kept.outline.links);
+            all.retain(|&index, _| index < intact);
+            all.extend(links.into_iter().map(|link| (link.index, link)));
+        }
+        if kept.weights.len() > intact {
+            Arc::make_mut(&mut kept.weights).truncate(intact);
+        }
+        if kept.first + kept.messages.len() > intact {
+            let still = intact.saturating_sub(kept.first);
+            Arc::make_mut(&mut kept.messages).truncate(still);
+        }
+        Ok(Read {
+            number: kept.number,
+            outline: kept.outline.clone(),
+        })
+    }
+
+    /// A turn begins to work on the last read. How many of its first records are what they were the last time.
+    fn begin(&self) -> usize {
+        let mut kept = self.lock();
+        let len = kept.outline.columns.len();
+        std::mem::replace(&mut kept.intact, len)
+    }
 }
 
 struct JsRecords {
     bridge: Arc<Inner>,
     operation: u32,
-    outline: Outline,
-    last: SharedLastRead,
+    read: Read,
+    mirror: Arc<Mirror>,
 }
 
-#[async_trait]
-impl Records for JsRecords {
-    fn outline(&self) -> &dyn History {
-        &self.outline
+impl JsRecords {
+    /// What the mirror keeps, where it is still of this read: the facade may have read again, for a turn that was cancelled.
+    fn kept(&self) -> Option<MutexGuard<'_, Mirrored>> {
+        Some(self.mirror.lock()).filter(|kept| kept.number == self.read.number)
     }
 
-    async fn weigh(&self) -> Result<()> {
-        let mut weights = lock(&self.last).weights.clone();
-        if weights.len() < self.outline.len() {
-            let rest = self.messages(weights.len()..self.outline.len()).await?;
-            weights.extend(
-                rest.iter()
-                    .map(|message| message.weight_with(budget::weigh)),
-            );
-            lock(&self.last).weights.clone_from(&weights);
-        }
-        // Somebody else may have been first; the weights are the same.
-        let _ = self.outline.exact.set(weights);
-        Ok(())
-    }
-
-    async fn messages(&self, range: Range<usize>) -> Result<Vec<Message>> {
+    /// Has the contents of records cross.
+    async fn fetch(&self, range: Range<usize>) -> Result<Vec<Message>> {
         let payload = format!("[{},{}]", range.start, range.end);
         let contents: Arena = self
             .bridge
@@ -188,26 +226,82 @@ impl Records for JsRecords {
                 &"the records changed while a turn was using them",
             ));
         }
+        let outline = &self.read.outline;
         let read = |(n, index): (usize, usize)| {
             let text = contents.get(n);
-            if self.outline.rich(index) {
+            if outline.rich(index) {
                 // Written by JSON.stringify, which escapes half surrogate pairs.
                 Message::parse(&String::from_utf16_lossy(text))
                     .map_err(|error| invalid("listRecords", &error))
             } else {
-                Ok(MessageBuilder::new(self.outline.role(index), Text::from_utf16(text)).build())
+                Ok(MessageBuilder::new(outline.role(index), Text::from_utf16(text)).build())
             }
         };
         range.enumerate().map(read).collect()
+    }
+}
+
+#[async_trait]
+impl Records for JsRecords {
+    fn outline(&self) -> &dyn History {
+        &self.read.outline
+    }
+
+    async fn weigh(&self) -> Result<()> {
+        let outline = &self.read.outline;
+        let kept = self.kept().map(|kept| kept.weights.clone());
+        let mut weights = kept.unwrap_or_default();
+        let (known, all) = (weights.len(), outline.len());
+        if known < all {
+            let (list, place) = self.messages(known..all).await?;
+            let rest = list.get(place).unwrap_or_default().iter();
+            let rest = rest.map(|message| message.weight_with(budget::weigh));
+            Arc::make_mut(&mut weights).extend(rest);
+            if let Some(mut kept) = self.kept() {
+                kept.weights = weights.clone();
+            }
+        }
+        // Somebody else may have been first; the weights are the same.
+        let _ = outline.exact.set(weights);
+        Ok(())
+    }
+
+    async fn messages(&self, range: Range<usize>) -> Result<(Arc<Vec<Message>>, Range<usize>)> {
+        let kept = self.kept().map(|kept| (kept.first, kept.messages.clone()));
+        let (first, mut list) = kept.unwrap_or_default();
+        let end = first + list.len();
+        let goes_on = !list.is_empty() && first <= range.start && range.start <= end + GAP;
+        let (first, known) = if goes_on {
+            (first, end)
+        } else {
+            list = Arc::default();
+            (range.start, range.start)
+        };
+        if known < range.end {
+            let rest = self.fetch(known..range.end).await?;
+            // Nobody else holds the list then, and it needs no copy to grow.
+            if let Some(mut kept) = self.kept() {
+                kept.messages = Arc::default();
+            }
+            Arc::make_mut(&mut list).extend(rest);
+            if let Some(mut kept) = self.kept() {
+                (kept.first, kept.messages) = (first, list.clone());
+            }
+        }
+        Ok((list, range.start - first..range.end - first))
     }
 
     fn native(&self) -> Option<&[Message]> {
         None
     }
 
+    fn lasts(&self) -> bool {
+        true
+    }
+
     async fn fingerprint(&self, count: u64) -> Result<Text> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        let messages = self.messages(0..count).await?;
+        let messages = self.fetch(0..count).await?;
         Ok(fingerprint(&messages))
     }
 }
@@ -217,17 +311,17 @@ pub(super) struct JsTurnStorage {
     bridge: Arc<Inner>,
     operation: u32,
     store: JsStore,
-    last: SharedLastRead,
+    mirror: Arc<Mirror>,
 }
 
 impl JsTurnStorage {
-    pub(super) fn new(bridge: Arc<Inner>, operation: u32, last: SharedLastRead) -> Self {
+    pub(super) fn new(bridge: Arc<Inner>, operation: u32, mirror: Arc<Mirror>) -> Self {
         let store = JsStore::new(bridge.clone(), operation);
         Self {
             bridge,
             operation,
             store,
-            last,
+            mirror,
         }
     }
 }
@@ -240,26 +334,16 @@ impl TurnStorage for JsTurnStorage {
             Slot::Memory => "getMemory",
         };
         let answer: LoadAnswer = self.bridge.ask(self.operation, Ask::Load, payload).await?;
-        let links: Vec<Link> = parse(answer.links, "listRecords")?.unwrap_or_default();
         // A cache that cannot be read never fails a turn.
         let cache = parse::<CompressionCache>(answer.cache, "getCompressionCache")
             .ok()
             .flatten();
-        let outline = Outline {
-            columns: answer.columns,
-            links: links.into_iter().map(|link| (link.index, link)).collect(),
-            exact: OnceLock::new(),
-        };
-        {
-            let mut last = lock(&self.last);
-            last.number = answer.number;
-            last.weights.truncate(answer.intact as usize);
-        }
+        let intact = self.mirror.begin();
         let records = JsRecords {
             bridge: self.bridge.clone(),
             operation: self.operation,
-            outline,
-            last: self.last.clone(),
+            read: answer.read,
+            mirror: self.mirror.clone(),
         };
         Ok(TurnRead {
             system_prompt: answer.system_prompt.map(|text| text.to_text()),
@@ -268,7 +352,7 @@ impl TurnStorage for JsTurnStorage {
             cache,
             base: 0,
             version: None,
-            intact: u64::from(answer.intact),
+            intact: intact as u64,
             keeps_cache: answer.keeps_cache,
         })
     }

@@ -25,6 +25,8 @@ mod native_storage;
 mod native_turn;
 mod open_storage;
 mod pieces;
+#[cfg(feature = "faults")]
+mod planted;
 mod runtime;
 mod shown;
 mod task;

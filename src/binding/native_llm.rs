@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    llm::{self, Adapter, Env, Factory, Options, Request, ToolSpec, http::Http},
+    llm::{self, Adapter, Env, Factory, Messages, Options, Request, ToolSpec, http::Http},
     message::Message,
     session::Cancellation,
     text::Json,
@@ -100,7 +100,7 @@ struct Call {
 }
 
 impl Call {
-    fn read(json: &str) -> Result<(Self, Vec<Message>)> {
+    fn read(json: &str) -> Result<(Self, Messages)> {
         let call: Self = serde_json::from_str(json)
             .map_err(|error| Error::InvalidArgument(error.to_string()))?;
         let parse = |(index, message): (usize, &Json)| {
@@ -112,13 +112,14 @@ impl Call {
             .iter()
             .enumerate()
             .map(parse)
-            .collect::<Result<_>>()?;
-        Ok((call, messages))
+            .collect::<Result<Vec<_>>>()?;
+        Ok((call, messages.into()))
     }
 
-    fn request<'a>(&'a self, messages: &'a [Message]) -> Request<'a> {
+    fn request<'a>(&'a self, messages: &'a Messages) -> Request<'a> {
         Request {
             messages,
+            fragments: None,
             tools: &self.tools,
             max_tokens: self.max_tokens,
             temperature: self.temperature,

@@ -4,12 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use napi_derive::napi;
 
-use super::{
-    js_records::{SharedLastRead, last_read_number},
-    js_store::json,
-    shown::Shown,
-    text::ToJs,
-};
+use super::{js_records::Mirror, js_store::json, shown::Shown, text::ToJs};
 use crate::{
     meta::Status,
     session::{Session, Shared},
@@ -20,7 +15,7 @@ use crate::{
 #[derive(Default)]
 pub struct SessionHandle {
     pub(super) cell: Arc<OnceLock<Session>>,
-    pub(super) last_read: SharedLastRead,
+    pub(super) mirror: Arc<Mirror>,
     pub(super) shown: Arc<Shown>,
 }
 
@@ -35,12 +30,6 @@ impl SessionHandle {
     #[napi(catch_unwind, ts_return_type = "string")]
     pub fn meta(&self) -> napi::Result<ToJs> {
         Ok(json(&*self.shared()?.meta()).into())
-    }
-
-    /// The number of the last read of a JavaScript storage that reached a turn of this handle; 0 where none did.
-    #[napi(catch_unwind)]
-    pub fn last_read(&self) -> u32 {
-        last_read_number(&self.last_read)
     }
 
     /// Changes whenever `meta` does.

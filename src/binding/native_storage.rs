@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::{
-    bridge::Bridge,
+    bridge::{Bridge, caught},
     fault,
     js_store::json,
     open_storage,
@@ -17,6 +17,7 @@ use super::{
     text::{FromJs, ToJs},
 };
 use crate::{
+    context::budget,
     error::{Error, Result, StorageCode, StorageError},
     message::Message,
     meta::SessionFilter,
@@ -91,7 +92,8 @@ impl Bridge {
         arguments: FromJs,
     ) -> napi::Result<ToJs> {
         let native = native(storage)?;
-        let mut work = async move { call(&*native, &method, &arguments.into_json()).await }.boxed();
+        let work = async move { call(&*native, &method, &arguments.into_json()).await };
+        let mut work = caught(work).boxed();
         // Memory is ready on the first poll, unless a transaction is open. Others may need the runtime in theirs.
         let _entered = runtime().map(tokio::runtime::Runtime::enter);
         let waker = std::task::Waker::noop();
@@ -297,7 +299,11 @@ impl<'a> Arguments<'a> {
     }
 
     fn record(&self, index: usize) -> Result<Message> {
-        Message::parse(self.raw(index)).map_err(|error| self.wrong(index, &error))
+        let record = Message::parse(self.raw(index)).map_err(|error| self.wrong(index, &error))?;
+        // A storage in memory keeps the weight with the record: taken now, while the text is in the processor's cache, it costs a
+        // tenth of what it would in the turn that needs it.
+        let _ = record.weight_with(budget::weigh);
+        Ok(record)
     }
 
     fn wrong(&self, index: usize, problem: &dyn std::fmt::Display) -> Error {

@@ -10,7 +10,7 @@ use super::{
     bridge::{Ask, Bridge, Inner, Said},
     js_fn::JsFunction,
     js_llm::JsModel,
-    js_records::{JsTurnStorage, LoadAnswer, SharedLastRead},
+    js_records::{JsTurnStorage, LoadAnswer, Mirror},
     js_store::json,
     native_llm::AdapterHandle,
     native_session::SessionHandle,
@@ -24,6 +24,7 @@ use crate::{
     error::{Error, Result},
     llm::Completion,
     message::push_tool_calls,
+    plant,
     session::{
         Cancellation, Compressor, Model, Tools, TurnHost, TurnState, TurnStorage,
         native::{NativeModel, NativeTurnStorage},
@@ -48,7 +49,7 @@ struct Moment {
 struct JsHost {
     bridge: Arc<Inner>,
     operation: u32,
-    last_read: SharedLastRead,
+    mirror: Arc<Mirror>,
     shown: Arc<Shown>,
 }
 
@@ -68,7 +69,7 @@ impl JsHost {
         let Self {
             bridge,
             operation,
-            last_read,
+            mirror,
             shown,
         } = self;
         let (window_tokens, identity) = (moment.window_tokens, moment.identity);
@@ -76,7 +77,7 @@ impl JsHost {
             Arc::new(JsTurnStorage::new(
                 bridge.clone(),
                 *operation,
-                last_read.clone(),
+                mirror.clone(),
             ))
         });
         let model: Arc<dyn Model> = match moment.adapter {
@@ -175,6 +176,7 @@ impl Bridge {
         compressor: bool,
     ) -> napi::Result<Said> {
         let place = session.shared()?.queue().enter();
+        plant::panic_at("bridge.turn");
         let without_javascript = native.is_some() && adapter.is_some();
         let home = match adapter {
             Some(_) => Home::Runtime,
@@ -185,7 +187,7 @@ impl Bridge {
         let host = JsHost {
             bridge: bridge.clone(),
             operation,
-            last_read: session.last_read.clone(),
+            mirror: session.mirror.clone(),
             shown: session.shown.clone(),
         };
         let cancellation = Cancellation::default();
@@ -244,32 +246,31 @@ impl Bridge {
         self.inner().answer_here(question, Some(Box::new(json)))
     }
 
-    /// Answers [`Ask::Load`].
+    /// Answers [`Ask::Load`]: the first `intact` records are the same as in the last answer for this `session`, those of
+    /// `columns` and `links` come after them.
     #[napi(catch_unwind)]
     pub fn answer_load(
         &self,
         question: u32,
+        session: &SessionHandle,
         system_prompt: Option<FromJs>,
         slot: Option<FromJs>,
+        intact: u32,
         columns: Uint32Array,
         links: Option<FromJs>,
         cache: Option<FromJs>,
-        number: u32,
-        intact: u32,
         keeps_cache: bool,
-    ) -> Said {
-        let columns = columns.to_vec();
+    ) -> napi::Result<Said> {
+        let read = session.mirror.take(intact as usize, &columns, links);
+        let read = read.map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let answer = LoadAnswer {
             system_prompt,
             slot,
-            columns,
-            links,
             cache,
-            number,
-            intact,
             keeps_cache,
+            read,
         };
-        self.inner().answer_here(question, Some(Box::new(answer)))
+        Ok(self.inner().answer_here(question, Some(Box::new(answer))))
     }
 
     /// Answers [`Ask::Contents`]; `units` is the length of all contents together. What is made of many contents is made on

@@ -108,8 +108,9 @@ impl Arena {
     pub(super) fn read(strings: &Array<'_>, units: usize) -> Result<Self> {
         let raw = strings.value();
         let mut arena = Self {
-            // One more for the NUL that napi writes behind each text, and the next one over it.
-            units: Vec::with_capacity(units + 1),
+            // One more for the NUL that napi writes behind each text, and the next one over it; and one that nothing
+            // fills unless the texts are longer than was said.
+            units: Vec::with_capacity(units + 2),
             ends: Vec::with_capacity(strings.len() as usize),
         };
         for index in 0..strings.len() {

@@ -18,5 +18,5 @@ pub mod tool_results;
 
 pub use history::History;
 
-#[cfg(test)]
+#[cfg(any(test, feature = "properties"))]
 mod sample;

@@ -110,6 +110,8 @@ function errorFromFault(fault) {
       return new StorageError(fault.message, { code: fault.code, cause })
     case 'type':
       return new TypeError(fault.message)
+    case 'internal':
+      return Object.assign(new Error(fault.message), { code: 'internal' })
     default:
       return new Error(fault.message)
   }

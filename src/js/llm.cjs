@@ -1,13 +1,10 @@
 // @ts-check
 'use strict'
 
-const { AdapterHandle } = require('./native.cjs')
+const { AdapterHandle } = require('./addon.cjs')
 const check = require('./check.cjs')
 const { errorFromFault } = require('./errors.cjs')
 const { Operation, abortReason } = require('./operation.cjs')
-const { Pieces } = require('./pieces.cjs')
-const shapes = require('./shapes.cjs')
-const { toolSpecs } = require('./tool.cjs')
 
 /**
  * @import { AnthropicAdapterOptions, ClaudeOptions, CustomClaudeOptions, CustomGPTOptions, GPTOptions, LLMAdapter, LLMChunk, LLMCompleteOptions,
@@ -107,7 +104,8 @@ function isPlainObject(value) {
 function lazyStream(handle, signal, call) {
   /** @type {Operation<null> | undefined} */
   let operation
-  /** @type {Pieces<LLMChunk>} */
+  const { Pieces } = require('./pieces.cjs')
+  /** @type {import('./pieces.cjs').Pieces<LLMChunk>} */
   const pieces = new Pieces(() => operation?.cancel())
   const iterator = pieces[Symbol.asyncIterator]()
   const begin = () => {
@@ -142,6 +140,7 @@ function lazyStream(handle, signal, call) {
  */
 function checkCall(messages, given) {
   if (!check.isArray(messages)) throw check.wrong('messages', 'an array of messages', messages)
+  const shapes = require('./shapes.cjs')
   for (let index = 0; index < messages.length; index++) shapes.message(messages[index], shapes.argument(`messages[${index}]`))
   const { signal, tools, maxTokens, temperature } = check.options('options', given)
   check.signal('options.signal', signal)
@@ -149,7 +148,7 @@ function checkCall(messages, given) {
     throw check.wrong('options.maxTokens', 'a positive integer', maxTokens)
   }
   if (temperature !== undefined && !Number.isFinite(temperature)) throw check.wrong('options.temperature', 'a finite number', temperature)
-  return { signal, call: check.json('messages', { messages, tools: toolSpecs(tools), maxTokens, temperature }) }
+  return { signal, call: check.json('messages', { messages, tools: require('./tool.cjs').toolSpecs(tools), maxTokens, temperature }) }
 }
 
 module.exports = {

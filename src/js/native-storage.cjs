@@ -3,7 +3,7 @@
 
 const { AsyncLocalStorage } = require('node:async_hooks')
 const { isProxy } = require('node:util/types')
-const native = require('./native.cjs')
+const native = require('./addon.cjs')
 const check = require('./check.cjs')
 const shapes = require('./shapes.cjs')
 const { StorageError } = require('./errors.cjs')

@@ -2,7 +2,7 @@
 'use strict'
 
 const { AsyncLocalStorage, AsyncResource } = require('node:async_hooks')
-const { Bridge } = require('./native.cjs')
+const { Bridge } = require('./addon.cjs')
 const { Ask, createDispatcher } = require('./dispatch.cjs')
 const { errorFromFault } = require('./errors.cjs')
 
@@ -30,8 +30,7 @@ function getBridge() {
 function deliver(said) {
   if (said === null || said === undefined) return
   for (let at = 0; at < said.length; at += 4) {
-    const [operation, question, ask, payload] = said.slice(at, at + 4)
-    operations.get(Number(operation))?.receive(Number(question), Number(ask), /** @type {string | null} */ (payload))
+    operations.get(Number(said[at]))?.receive(Number(said[at + 1]), Number(said[at + 2]), /** @type {string | null} */ (said[at + 3]))
   }
 }
 
@@ -55,6 +54,11 @@ function insideTurnOf(key) {
   return false
 }
 
+/** The async context of the running code. */
+function newContext() {
+  return new AsyncResource('StelloSession')
+}
+
 /**
  * Something that native code does for a caller who waits. Subclasses answer what it asks on the way.
  *
@@ -67,14 +71,14 @@ class Operation {
   /**
    * What callbacks threw, by the number of the question that they were to answer.
    *
-   * @type {Map<number, unknown>}
+   * @type {Map<number, unknown> | undefined}
    */
-  #thrown = new Map()
+  #thrown
   // Those of the promise, as soon as it is made.
   /** @type {(value: T) => void} */ #resolve = () => {}
   /** @type {(reason: unknown) => void} */ #reject = () => {}
-  /** The caller's async context, in which everything of the caller's is called. */
-  #context = new AsyncResource('StelloSession')
+  /** The caller's async context, in which everything of the caller's is called. @type {AsyncResource | undefined} */
+  #context
   /** @type {TurnScope | undefined} */ #scope
   /** @type {AbortSignal | undefined} */ #signal
   /** @type {(() => void) | undefined} */ #onAbort
@@ -113,7 +117,12 @@ class Operation {
       signal.addEventListener('abort', this.#onAbort, { once: true })
       aborted ||= signal.aborted
     }
-    if (turnOf !== undefined) this.#scope = { key: turnOf, open: true, outer: turnScopes.getStore() }
+    if (turnOf === undefined) {
+      this.#context = newContext()
+    } else {
+      this.#scope = { key: turnOf, open: true, outer: turnScopes.getStore() }
+      this.#context = turnScopes.run(this.#scope, newContext)
+    }
     let said
     try {
       said = begin(native, this.number)
@@ -147,7 +156,30 @@ class Operation {
    * @param {string | null} json `null` where there is nothing to say
    */
   receive(question, ask, json) {
-    const payload = json ?? 'null'
+    try {
+      this.#take(question, ask, json ?? 'null')
+    } catch (error) {
+      this.#giveUp(error)
+    }
+  }
+
+  /**
+   * Native code failed while it was told something. Nobody would catch that: it is the operation's error, not the end of the
+   * process. The native part is cancelled and still comes to its own end, which gives its place in the queue away.
+   *
+   * @param {unknown} error
+   */
+  #giveUp(error) {
+    this.#reject(error)
+    if (!this.ended) getBridge().cancel(this.number)
+  }
+
+  /**
+   * @param {number} question
+   * @param {number} ask
+   * @param {string} payload
+   */
+  #take(question, ask, payload) {
     switch (ask) {
       case Ask.Done:
         return this.#end(() => this.#resolve(this.result(payload)))
@@ -158,7 +190,7 @@ class Operation {
       case Ask.Resume:
         return deliver(getBridge().resume(this.number))
       default:
-        this.#context.runInAsyncScope(() => this.#answer(question, ask, payload))
+        this.#context?.runInAsyncScope(this.#answer, this, question, ask, payload)
     }
   }
 
@@ -174,6 +206,7 @@ class Operation {
       this.#takePieces()
       native.closeStream(this.number)
     }
+    this.onEnd()
     try {
       settle()
     } catch (error) {
@@ -183,7 +216,7 @@ class Operation {
 
   /** @param {import('./errors.cjs').Fault | { kind: 'thrown', call: number } | { kind: 'aborted' }} fault */
   #error(fault) {
-    if (fault.kind === 'thrown') return this.#thrown.get(fault.call)
+    if (fault.kind === 'thrown') return this.#thrown?.get(fault.call)
     if (fault.kind === 'aborted') return abortReason(this.#signal)
     return errorFromFault(fault)
   }
@@ -196,15 +229,22 @@ class Operation {
   async #answer(question, ask, payload) {
     const native = getBridge()
     try {
-      const answer = () => this.answer(native, question, ask, payload)
-      deliver(await (this.#scope === undefined ? answer() : turnScopes.run(this.#scope, answer)))
+      deliver(await this.answer(native, question, ask, payload))
     } catch (error) {
       // After the end nobody asks any more, and what an abandoned callback throws concerns nobody.
       if (this.ended) return
+      this.#thrown ??= new Map()
       this.#thrown.set(question, error)
-      deliver(native.fail(question))
+      try {
+        deliver(native.fail(question))
+      } catch (failure) {
+        this.#giveUp(failure)
+      }
     }
   }
+
+  /** Lets go of what only its way to the end needed. */
+  onEnd() {}
 
   /**
    * Answers a question, or throws what the caller is to get. Returns what native code said to the answer.

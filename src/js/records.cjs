@@ -2,7 +2,7 @@
 'use strict'
 
 const { describe, json } = require('./check.cjs')
-const { callStorage, readText, wrongShape } = require('./storage-calls.cjs')
+const { callStorage, textOf, wrongShape } = require('./storage-calls.cjs')
 
 /** @import { SessionCore } from './session-core.cjs' */
 
@@ -12,51 +12,43 @@ const RICH = 4
 const EXTRAS = ['toolCalls', 'toolCallId', 'isError', 'reasoningContent']
 
 /**
- * What of each record native code knows, by which a later turn tells whether it is still the same.
+ * What native code knows of the records of the last read, by which the next one tells which are still the same. It grows where
+ * it lies: `reader` is the turn that still looks at it.
  *
  * @typedef {object} SeenRecords
- * @property {number} number of the read among those of the handle
- * @property {Uint32Array} columns `length << 3 | rich << 2 | role` of each
+ * @property {number[]} marks `rich << 2 | role` of each
  * @property {string[]} texts what of each the model is shown: its content, or JSON where it is rich
+ * @property {object} [reader]
  */
 
 /**
- * The records of a JavaScript storage during one turn: the objects stay here, native code works on numbers.
- *
- * @typedef {SeenRecords & { records: any[] }} LoadedRecords
- */
-
-/**
- * Reads all that a turn needs, at once: the records, and the answer to native code in the order of its parameters.
+ * All that a turn needs of a JavaScript storage, read at once.
  *
  * @param {SessionCore} core
  * @param {string} slotMethod `getInsight` or `getMemory`
  */
-async function loadTurn(core, slotMethod) {
-  const { storage, id } = core
+async function readAll({ storage, id }, slotMethod) {
   const keepsCache = typeof storage.getCompressionCache === 'function' && typeof storage.putCompressionCache === 'function'
-  const [systemPrompt, slot, records, cache] = await Promise.all([
-    readText(storage, 'getSystemPrompt', id),
-    readText(storage, slotMethod, id),
-    callStorage(storage, 'listRecords', id),
-    keepsCache ? readCache(storage, id) : null,
-  ])
+  const asked = [callAtOnce(storage, 'getSystemPrompt', id), callAtOnce(storage, slotMethod, id), callAtOnce(storage, 'listRecords', id)]
+  if (keepsCache) asked.push(readCache(storage, id))
+  const [systemPrompt, slot, records, cache = null] = await Promise.all(asked)
   if (!Array.isArray(records)) throw wrongShape('listRecords', `expected an array, got ${describe(records)}`)
-  const { columns, texts, links } = outline(records)
-  const before = core.reads.find(({ number }) => number === core.handle.lastRead())
-  const now = { number: ++core.readCount, columns, texts }
-  core.reads = before === undefined ? [now] : [before, now]
-  const answer = /** @type {const} */ ([
-    systemPrompt,
-    slot,
-    columns,
-    links.length === 0 ? null : JSON.stringify(links),
-    cache,
-    now.number,
-    before === undefined ? 0 : commonStart(before, now),
-    keepsCache,
-  ])
-  return { loaded: { ...now, records: records.slice() }, answer }
+  return { systemPrompt: textOf('getSystemPrompt', systemPrompt), slot: textOf(slotMethod, slot), records, cache, keepsCache }
+}
+
+/**
+ * Calls a method at once, whatever the others do: what it throws is a rejection like any other.
+ *
+ * @param {any} storage
+ * @param {string} method
+ * @param {string} id
+ */
+function callAtOnce(storage, method, id) {
+  try {
+    return callStorage(storage, method, id)
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 /**
@@ -73,30 +65,67 @@ async function readCache(storage, id) {
   }
 }
 
-/** @param {any[]} records */
-function outline(records) {
-  const columns = new Uint32Array(records.length)
-  /** @type {string[]} */
-  const texts = []
+/**
+ * Makes `seen` what was seen of `records`. Answers how many of the first were in it already, and what native code has to know of the
+ * others: the columns `length << 3 | rich << 2 | role`, and the ids of tool calls.
+ *
+ * @param {SeenRecords} seen
+ * @param {any[]} records
+ */
+function outline(seen, records) {
+  const { marks, texts } = seen
+  const intact = commonStart(seen, records)
+  marks.length = intact
+  texts.length = intact
+  const columns = new Uint32Array(records.length - intact)
   /** @type {object[]} */
   const links = []
-  for (let index = 0; index < records.length; index++) {
-    const record = records[index]
-    const role = roleNumber(record?.role)
-    if (role < 0) throw wrongRecord(index, 'role', "'system', 'user', 'assistant' or 'tool'", record?.role)
-    const content = record.content
-    if (typeof content !== 'string') throw wrongRecord(index, 'content', 'a string', content)
-    if (record.toolCalls == null && record.toolCallId == null && record.isError == null && record.reasoningContent == null) {
-      columns[index] = (content.length << 3) | role
-      texts.push(content)
-    } else {
-      columns[index] = (content.length << 3) | RICH | role
-      const text = richText(record, index)
+  try {
+    for (let index = intact; index < records.length; index++) {
+      const record = records[index]
+      const role = roleNumber(record?.role)
+      if (role < 0) throw wrongRecord(index, 'role', "'system', 'user', 'assistant' or 'tool'", record?.role)
+      const content = record.content
+      if (typeof content !== 'string') throw wrongRecord(index, 'content', 'a string', content)
+      const text = isRich(record) ? richText(record, index) : content
+      const mark = isRich(record) ? RICH | role : role
+      columns[index - intact] = (content.length << 3) | mark
+      marks.push(mark)
       texts.push(text)
-      links.push(link(record, index, text.length - content.length))
+      if (mark !== role) links.push(link(record, index, text.length - content.length))
     }
+  } catch (error) {
+    // Native code hears nothing of this read.
+    marks.length = intact
+    texts.length = intact
+    throw error
   }
-  return { columns, texts, links }
+  return { intact, columns, links }
+}
+
+/**
+ * How many of the first records are those that were seen. Strings that are one object compare in no time.
+ *
+ * @param {SeenRecords} seen
+ * @param {any[]} records
+ */
+function commonStart({ marks, texts }, records) {
+  const length = Math.min(texts.length, records.length)
+  let index = 0
+  for (; index < length; index++) {
+    const record = records[index]
+    if (record === null || record === undefined) break
+    const role = roleNumber(record.role)
+    if (isRich(record)) {
+      if (marks[index] !== (RICH | role) || texts[index] !== richText(record, index)) break
+    } else if (marks[index] !== role || texts[index] !== record.content) break
+  }
+  return index
+}
+
+/** @param {any} record */
+function isRich(record) {
+  return record.toolCalls != null || record.toolCallId != null || record.isError != null || record.reasoningContent != null
 }
 
 /**
@@ -161,19 +190,6 @@ function link(record, index, extra) {
 }
 
 /**
- * How many of the first records are the same in both. Strings that are one object compare in no time.
- *
- * @param {SeenRecords} before
- * @param {SeenRecords} now
- */
-function commonStart(before, now) {
-  const length = Math.min(before.texts.length, now.texts.length)
-  let index = 0
-  while (index < length && before.columns[index] === now.columns[index] && before.texts[index] === now.texts[index]) index++
-  return index
-}
-
-/**
  * @param {number} index
  * @param {string} field
  * @param {string} expected
@@ -195,20 +211,36 @@ function copyRecord(record) {
 }
 
 /**
+ * Copies of the records from `start` to before `end`. The array is there in its full length from the beginning: growing one costs as
+ * much as filling it.
+ *
+ * @param {any[]} records
+ * @param {number} start
+ * @param {number} end
+ */
+function copyRecords(records, start, end) {
+  const copies = records.slice(start, end)
+  for (let index = 0; index < copies.length; index++) copies[index] = copyRecord(copies[index])
+  return copies
+}
+
+/**
  * The messages of a prompt from its parts: a string is a system message, `[start, end]` a range of records, copies of
  * which `copy` makes, an object a message as it is.
  *
  * @param {any[]} parts
- * @param {(index: number) => any} copy
+ * @param {(start: number, end: number) => any[]} copy
+ * @returns {any[]}
  */
 function resolvePrompt(parts, copy) {
-  const messages = []
-  for (const part of parts) {
-    if (typeof part === 'string') messages.push({ role: 'system', content: part })
-    else if (!Array.isArray(part)) messages.push(part)
-    else for (let index = part[0]; index < part[1]; index++) messages.push(copy(index))
+  /** @param {any} part */
+  const resolve = (part) => {
+    if (typeof part === 'string') return [{ role: 'system', content: part }]
+    return Array.isArray(part) ? copy(part[0], part[1]) : [part]
   }
-  return messages
+  // Arrays only: whatever else it is given, concat looks at every element.
+  const [first = [], ...rest] = parts.map(resolve)
+  return first.concat(...rest)
 }
 
-module.exports = { copyRecord, loadTurn, resolvePrompt }
+module.exports = { copyRecord, copyRecords, outline, readAll, resolvePrompt }

@@ -1,13 +1,11 @@
 // @ts-check
 'use strict'
 
-const native = require('./native.cjs')
+const native = require('./addon.cjs')
 const check = require('./check.cjs')
 const { Operation } = require('./operation.cjs')
 const { Ask } = require('./dispatch.cjs')
-const { ShownRecords } = require('./shown-records.cjs')
 const { directHandle, storageHandle } = require('./native-storage.cjs')
-const { applyForNative, readForNative } = require('./storage-calls.cjs')
 
 /** @import { CompressFn, ConsolidateFn, IntegrateFn, LLMAdapter, SessionMeta, ToolSpec } from '../../index.js' */
 /** @import { SessionHandle } from './native.cjs' */
@@ -22,16 +20,12 @@ const { applyForNative, readForNative } = require('./storage-calls.cjs')
 /** What is behind the methods of a session: the native handle, and what only JavaScript can hold. */
 class SessionCore {
   handle = new native.SessionHandle()
-  shown = new ShownRecords()
-  /**
-   * What was read of a JavaScript storage: last for a turn, and since then for one that was cancelled meanwhile.
-   *
-   * @type {import('./records.cjs').SeenRecords[]}
-   */
-  reads = []
-  readCount = 0
+  /** @type {import('./shown-records.cjs').ShownRecords | undefined} */ #shown
+  /** What was read of a JavaScript storage. @type {import('./records.cjs').SeenRecords} */
+  #seen = { marks: [], texts: [] }
   /** @type {SessionMeta | undefined} */ #meta
   #metaVersion = -1
+  /** @type {string | undefined} */ #id
   /** @type {number | undefined} */ #key
 
   /**
@@ -59,13 +53,36 @@ class SessionCore {
     return this.#meta
   }
 
+  /** What a model in JavaScript was shown of a native storage's records. */
+  get shown() {
+    return (this.#shown ??= new (require('./shown-records.cjs').ShownRecords)())
+  }
+
   get id() {
-    return this.meta.id
+    return (this.#id ??= this.meta.id)
   }
 
   /** The same number for all handles on this session of this storage object. */
   get key() {
     return (this.#key ??= this.handle.key())
+  }
+
+  /**
+   * What was read of a JavaScript storage, for a turn that reads again; another one may still be looking at it that was
+   * cancelled and has not ended, or that this one overtakes.
+   *
+   * @param {object} reader
+   */
+  seenBy(reader) {
+    const seen = this.#seen
+    if (seen.reader === undefined || seen.reader === reader) seen.reader = reader
+    else this.#seen = { marks: seen.marks.slice(), texts: seen.texts.slice(), reader }
+    return this.#seen
+  }
+
+  /** @param {object} reader that looks no more */
+  leave(reader) {
+    if (this.#seen.reader === reader) this.#seen.reader = undefined
   }
 
   /**
@@ -110,9 +127,9 @@ class StorageOperation extends Operation {
   async answer(bridge, question, ask, payload) {
     switch (ask) {
       case Ask.Storage:
-        return bridge.answer(question, await readForNative(this.#storage, payload, (meta) => (this.#meta = meta)))
+        return bridge.answer(question, await require('./storage-calls.cjs').readForNative(this.#storage, payload, (meta) => (this.#meta = meta)))
       case Ask.Apply:
-        await applyForNative(this.#storage, payload, this.#meta)
+        await require('./storage-calls.cjs').applyForNative(this.#storage, payload, this.#meta)
         return bridge.answer(question, 'null')
       case Ask.Function: {
         const fn = this.#fn

@@ -17,10 +17,10 @@ class ShownRecords {
 
   /**
    * The records that a prompt is about: those of an earlier prompt less some in front, plus new ones behind.
-   * Answers a function that copies one of them.
+   * Answers a function that copies a range of them.
    *
    * @param {Change} change
-   * @returns {(index: number) => any}
+   * @returns {(start: number, end: number) => any[]}
    */
   apply({ from, to, drop, keep, add }) {
     // What is older than the last answered prompt is needed no more; what is newer may still be answered.
@@ -33,9 +33,13 @@ class ShownRecords {
       plain.push(isPlain(record))
     }
     this.#versions.set(to, { records, plain })
-    return (index) => {
-      const record = records[index]
-      return plain[index] ? { role: record.role, content: record.content, timestamp: record.timestamp } : copyRecord(record)
+    return (start, end) => {
+      const copies = records.slice(start, end)
+      for (let index = 0; index < copies.length; index++) {
+        const record = copies[index]
+        copies[index] = plain[start + index] ? { role: record.role, content: record.content, timestamp: record.timestamp } : copyRecord(record)
+      }
+      return copies
     }
   }
 }

@@ -6,14 +6,14 @@ const { describe, json } = require('./check.cjs')
 const shapes = require('./shapes.cjs')
 
 /**
- * Calls a method of the user's storage, on the storage, as it is at this moment.
+ * Calls a method of the user's storage, on the storage, as it is at this moment. What it answers may be a promise or not.
  *
  * @param {any} storage
  * @param {string} method
  * @param {unknown[]} args
- * @returns {Promise<any>}
+ * @returns {any}
  */
-async function callStorage(storage, method, ...args) {
+function callStorage(storage, method, ...args) {
   if (typeof storage[method] !== 'function') throw new TypeError(`storage.${method} must be a function, got ${describe(storage[method])}`)
   return storage[method](...args)
 }
@@ -33,9 +33,18 @@ function wrongShape(method, problem) {
  * @returns {Promise<string | null>}
  */
 async function readText(storage, method, id) {
-  const text = (await callStorage(storage, method, id)) ?? null
+  return textOf(method, await callStorage(storage, method, id))
+}
+
+/**
+ * @param {string} method
+ * @param {unknown} answer
+ * @returns {string | null}
+ */
+function textOf(method, answer) {
+  const text = answer ?? null
   shapes.textOrNull(text, (_, expected, got) => wrongShape(method, `expected ${expected}, got ${describe(got)}`))
-  return text
+  return /** @type {string | null} */ (text)
 }
 
 /** @type {Record<string, import('./shapes.cjs').Shape | undefined>} */
@@ -79,58 +88,116 @@ async function readForNative(storage, payload, onMeta) {
  * @param {any} [meta] the metadata of the session as the storage keeps it, where it is to be changed: the one write then
  */
 async function applyForNative(storage, payload, meta) {
-  /** @type {Array<[string, ...any[]]>} */
-  const writes = JSON.parse(payload)
+  const writes = parseWrites(payload)
   for (const write of writes) if (write[0] === 'putSession') write[1] = { ...meta, ...write[1] }
   // What a transaction object cannot do, and what may fail without failing the rest, comes after it.
-  const later = writes.filter(([method]) => method === 'putCompressionCache')
-  const inside = writes.filter(([method]) => method !== 'putCompressionCache')
+  const later = writes.filter(isLater)
+  const inside = later.length === 0 ? writes : writes.filter((write) => !isLater(write))
+  const nodes = inside.filter(([method]) => method === 'putNode')
+  if (nodes.length > 0) await applyWithNodes(storage, payload, inside, nodes)
+  else await applyWhole(storage, payload, inside, new Set())
+  for (const [method, ...args] of later) {
+    try {
+      await callStorage(storage, method, ...args)
+    } catch {
+      // As said: it does not fail the rest.
+    }
+  }
+}
+
+/**
+ * A write as native code says it.
+ *
+ * @typedef {[method: string, ...args: any[]]} Write
+ *
+ * @param {string} payload
+ * @returns {Write[]}
+ */
+function parseWrites(payload) {
+  return JSON.parse(payload)
+}
+
+/** @param {Write} write */
+function isLater([method]) {
+  return method === 'putCompressionCache'
+}
+
+/**
+ * Also puts the nodes that a transaction object could not, and takes back those of a failure.
+ *
+ * @param {any} storage
+ * @param {string} payload
+ * @param {Write[]} inside
+ * @param {Write[]} nodes
+ */
+async function applyWithNodes(storage, payload, inside, nodes) {
   /** @type {Set<string>} */
   const nodesPut = new Set()
-  const nodesBefore = await knownNodes(storage, inside)
+  const nodesBefore = await knownNodes(storage, nodes)
   try {
-    if (inside.length < 2 || typeof storage.transaction !== 'function') await applyAll(storage, inside, nodesPut)
-    else await applyInTransaction(storage, payload, nodesPut)
-    for (const [method, node] of inside) {
-      if (method !== 'putNode' || nodesPut.has(node.id)) continue
+    await applyWhole(storage, payload, inside, nodesPut)
+    for (const [, node] of nodes) {
+      if (nodesPut.has(node.id)) continue
       await callStorage(storage, 'putNode', node)
       nodesPut.add(node.id)
     }
   } catch (error) {
     // A transaction that rolled back has none of them any more; not every storage has one that does.
-    for (const id of nodesPut) if (!nodesBefore.has(id)) await callStorage(storage, 'removeNode', id).catch(() => {})
+    for (const id of nodesPut) if (!nodesBefore.has(id)) await removeNode(storage, id)
     throw error
   }
-  for (const [method, ...args] of later) await callStorage(storage, method, ...args).catch(() => {})
+}
+
+/**
+ * @param {any} storage
+ * @param {string} id
+ */
+async function removeNode(storage, id) {
+  try {
+    await callStorage(storage, 'removeNode', id)
+  } catch {
+    // The failure that led here counts.
+  }
+}
+
+/**
+ * @param {any} storage
+ * @param {string} payload
+ * @param {Write[]} inside
+ * @param {Set<string>} nodesPut
+ */
+function applyWhole(storage, payload, inside, nodesPut) {
+  const alone = inside.length < 2 || typeof storage.transaction !== 'function'
+  return alone ? applyAll(storage, inside, nodesPut) : applyInTransaction(storage, payload, inside, nodesPut)
 }
 
 /**
  * Which of the nodes to be put are there already, as far as the storage can tell.
  *
  * @param {any} storage
- * @param {Array<[string, ...any[]]>} writes
+ * @param {Write[]} nodes
  * @returns {Promise<Set<string>>}
  */
-async function knownNodes(storage, writes) {
+async function knownNodes(storage, nodes) {
   if (typeof storage.getNode !== 'function') return new Set()
-  const ids = writes.filter(([method]) => method === 'putNode').map(([, node]) => node.id)
-  const found = await Promise.all(ids.map(async (id) => ((await storage.getNode(id)) ? [id] : [])))
+  const found = await Promise.all(nodes.map(async ([, { id }]) => ((await storage.getNode(id)) ? [id] : [])))
   return new Set(found.flat())
 }
 
 /**
  * @param {any} storage
  * @param {string} payload
+ * @param {Write[]} inside
  * @param {Set<string>} nodesPut
  */
-async function applyInTransaction(storage, payload, nodesPut) {
+async function applyInTransaction(storage, payload, inside, nodesPut) {
   /** @type {Promise<void> | undefined} */
   let last
-  const run = async (/** @type {any} */ tx) => {
+  const run = (/** @type {any} */ tx) => {
+    // Parsed anew for each further run: a storage may keep the objects that a run gave it.
+    const writes = last === undefined ? inside : parseWrites(payload).filter((write) => !isLater(write))
     nodesPut.clear()
-    // Parsed anew for each run: a storage may keep the objects that a run gave it.
-    const writes = JSON.parse(payload).filter((/** @type {[string]} */ [method]) => method !== 'putCompressionCache')
-    await applyAll(tx ?? storage, writes, nodesPut)
+    return applyAll(tx ?? storage, writes, nodesPut)
   }
   await storage.transaction((/** @type {any} */ tx) => (last = run(tx)))
   if (last === undefined) throw new StorageError('storage.transaction() ended without running its function', { code: 'transaction' })
@@ -139,7 +206,7 @@ async function applyInTransaction(storage, payload, nodesPut) {
 
 /**
  * @param {any} target
- * @param {Array<[string, ...any[]]>} writes
+ * @param {Write[]} writes
  * @param {Set<string>} nodesPut
  */
 async function applyAll(target, writes, nodesPut) {
@@ -157,4 +224,4 @@ async function applyAll(target, writes, nodesPut) {
   }
 }
 
-module.exports = { applyForNative, callStorage, readForNative, readText, wrongShape }
+module.exports = { applyForNative, callStorage, readForNative, textOf, wrongShape }

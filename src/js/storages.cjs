@@ -1,7 +1,7 @@
 // @ts-check
 'use strict'
 
-const native = require('./native.cjs')
+const native = require('./addon.cjs')
 const check = require('./check.cjs')
 const { errorFromFault } = require('./errors.cjs')
 const { NativeStorage } = require('./native-storage.cjs')

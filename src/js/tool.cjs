@@ -241,21 +241,26 @@ function load(pick) {
 }
 
 /**
- * Literal calls, so that a bundler finds them.
+ * Literal calls, so that a bundler finds them, and within `try`, so that it puts up with those that are not there.
  *
  * @param {string} id
  * @returns {unknown}
  */
 function fromHere(id) {
-  switch (id) {
-    case 'zod':
-      return attempt(() => require('zod'))
-    case 'zod/v3':
-      return attempt(() => require('zod/v3'))
-    case 'zod/v4':
-      return attempt(() => require('zod/v4'))
-    default:
-      return attempt(() => require('zod-to-json-schema'))
+  try {
+    switch (id) {
+      case 'zod':
+        return require('zod')
+      case 'zod/v3':
+        return require('zod/v3')
+      case 'zod/v4':
+        return require('zod/v4')
+      default:
+        return require('zod-to-json-schema')
+    }
+  } catch (error) {
+    if (isAbsence(error)) return undefined
+    throw error
   }
 }
 
@@ -270,10 +275,15 @@ function attempt(get) {
   try {
     return get()
   } catch (error) {
-    const code = isObject(error) ? error.code : undefined
-    if (code === 'MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED' || code === 'ERR_INVALID_ARG_VALUE') return undefined
+    if (isAbsence(error)) return undefined
     throw error
   }
+}
+
+/** @param {unknown} error */
+function isAbsence(error) {
+  const code = isObject(error) ? error.code : undefined
+  return code === 'MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED' || code === 'ERR_INVALID_ARG_VALUE'
 }
 
 /**

@@ -5,11 +5,10 @@ const { describe, json } = require('./check.cjs')
 const { Ask } = require('./dispatch.cjs')
 const { Operation } = require('./operation.cjs')
 const { callComplete, callStream } = require('./model-calls.cjs')
-const { copyRecord, loadTurn, resolvePrompt } = require('./records.cjs')
+const { copyRecords, outline, readAll, resolvePrompt } = require('./records.cjs')
 const { applyForNative } = require('./storage-calls.cjs')
 const { nativeAdapter } = require('./llm.cjs')
 const { directHandle } = require('./native-storage.cjs')
-const { toolSpecs } = require('./tool.cjs')
 
 /** @import { LLMAdapter, SendResult } from '../../index.js' */
 /** @import { SessionCore } from './session-core.cjs' */
@@ -33,7 +32,7 @@ function adapterNumber(llm) {
 function momentOf({ llm: given, compressFn, tools, storage }) {
   // No turn begins without an adapter, and none takes it away.
   const llm = /** @type {LLMAdapter} */ (given)
-  const specs = tools === undefined || tools.length === 0 ? undefined : toolSpecs(tools)
+  const specs = tools === undefined || tools.length === 0 ? undefined : require('./tool.cjs').toolSpecs(tools)
   return { llm, compressFn, specs, storage: directHandle(storage), adapter: nativeAdapter(llm) }
 }
 
@@ -57,7 +56,8 @@ class TurnOperation extends Operation {
   #core
   #signal
   #pieces
-  /** @type {import('./records.cjs').LoadedRecords} */ #loaded = { number: 0, records: [], columns: new Uint32Array(), texts: [] }
+  /** The records of a JavaScript storage, where JavaScript is to be shown them. @type {any[]} */ #records = []
+  /** And what native code is to be told of them. @type {string[]} */ #texts = []
   #moment
 
   /**
@@ -96,14 +96,11 @@ class TurnOperation extends Operation {
       case Ask.State:
         this.#moment = momentOf(this.#core)
         return bridge.answerState(question, ...nativeMoment(this.#moment))
-      case Ask.Load: {
-        const { loaded, answer } = await loadTurn(this.#core, payload)
-        this.#loaded = loaded
-        return bridge.answerLoad(question, ...answer)
-      }
+      case Ask.Load:
+        return this.#load(bridge, question, payload)
       case Ask.Contents: {
         const [start, end] = JSON.parse(payload)
-        const texts = this.#loaded.texts.slice(start, end)
+        const texts = this.#texts.slice(start, end)
         let units = 0
         for (const text of texts) units += text.length
         return bridge.answerContents(question, texts, units)
@@ -124,10 +121,35 @@ class TurnOperation extends Operation {
     }
   }
 
+  /**
+   * @param {import('./native.cjs').Bridge} bridge
+   * @param {number} question
+   * @param {string} slotMethod
+   */
+  async #load(bridge, question, slotMethod) {
+    const core = this.#core
+    const { systemPrompt, slot, records, cache, keepsCache } = await readAll(core, slotMethod)
+    if (this.ended) return
+    const seen = core.seenBy(this)
+    const { intact, columns, links } = outline(seen, records)
+    this.#texts = seen.texts
+    // For a storage may go on with its own array. A native adapter takes the texts.
+    if (this.#moment.adapter === null || this.#moment.compressFn !== undefined) this.#records = records.slice()
+    const linked = links.length === 0 ? null : JSON.stringify(links)
+    return bridge.answerLoad(question, core.handle, systemPrompt, slot, intact, columns, linked, cache, keepsCache)
+  }
+
+  /** @override */
+  onEnd() {
+    this.#records = []
+    this.#texts = []
+    this.#core.leave(this)
+  }
+
   /** Copies records that were loaded from a JavaScript storage. */
   #copyLoaded() {
-    const { records } = this.#loaded
-    return (/** @type {number} */ index) => copyRecord(records[index])
+    const records = this.#records
+    return (/** @type {number} */ start, /** @type {number} */ end) => copyRecords(records, start, end)
   }
 
   /** @param {{ shown?: import('./shown-records.cjs').Change, parts: any[], stream: boolean, tools: boolean }} request */

@@ -1,19 +1,23 @@
 //! What a model provider is to the core.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::tool_calls::Joiner;
+use super::{fragments::Fragments, messages::Messages, tool_calls::Joiner};
 use crate::{
     error::LlmError,
-    message::{Message, ToolCall},
+    message::ToolCall,
     text::{Json, Text},
 };
 
 /// One request, whatever the protocol.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    pub messages: &'a [Message],
+    pub messages: &'a Messages,
+    /// What may be kept of the body, for a conversation whose messages will be there again.
+    pub fragments: Option<&'a Arc<Fragments>>,
     /// Empty where the model gets none.
     pub tools: &'a [ToolSpec],
     pub max_tokens: Option<u64>,

@@ -10,7 +10,7 @@ use super::{
     http::{Endpoint, Event, Fault, Reply, events},
     tool_calls::Joiner,
 };
-use crate::{error::LlmError, text::Text};
+use crate::{error::LlmError, plant, text::Text};
 
 /// What one event of a provider says.
 #[derive(Debug, Default)]
@@ -47,6 +47,7 @@ pub(super) async fn whole(
     let request_id = reply.request_id.take();
     let at_home = |error: LlmError| at_home(endpoint, request_id.as_deref(), error);
     let body = reply.body.all().await.map_err(at_home)?;
+    plant::panic_at("llm.whole");
     let document = document(&body, &reply.content_type, decoder)
         .map_err(|fault| endpoint.fault(fault, request_id.as_deref()))?;
     let mut joiner = Joiner::new(endpoint.provider());
@@ -102,6 +103,7 @@ pub(super) async fn streamed(
                 Err(error) => return Err(at_home(error)),
             };
             any = true;
+            plant::panic_at("llm.event");
             let piece = match decoder.event(&event) {
                 Ok(piece) => piece,
                 Err(nonsense) if nonsense.is_invalid() && ending.finish_reason.is_some() => break,
@@ -158,10 +160,7 @@ async fn beginning(reply: &mut Reply<'_>) -> Result<Bytes, LlmError> {
     let mut begin = Vec::new();
     while let Some(piece) = reply.body.next().await? {
         begin.extend_from_slice(&piece);
-        if begin.starts_with(MARK) {
-            begin.drain(..MARK.len());
-        }
-        begin.drain(..begin.len() - begin.trim_ascii_start().len());
+        begin.drain(..begin.len() - after_nothing(&begin).len());
         if !MARK.starts_with(&begin) {
             break;
         }
@@ -171,13 +170,20 @@ async fn beginning(reply: &mut Reply<'_>) -> Result<Bytes, LlmError> {
 
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-fn after_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(MARK).unwrap_or(bytes)
+/// What follows white space and byte order marks, in whatever order they come: which of them are in one piece is chance.
+fn after_nothing(mut bytes: &[u8]) -> &[u8] {
+    loop {
+        bytes = bytes.trim_ascii_start();
+        match bytes.strip_prefix(MARK) {
+            Some(rest) => bytes = rest,
+            None => return bytes,
+        }
+    }
 }
 
 /// Reads one JSON document, whatever type the server gave it.
 fn document(body: &[u8], content_type: &str, decoder: &mut dyn Decode) -> Result<Document, Fault> {
-    let text = String::from_utf8_lossy(after_mark(body));
+    let text = String::from_utf8_lossy(after_nothing(body));
     let text = text.trim();
     if text.is_empty() {
         return Err(Fault::invalid("the response is empty"));

@@ -1,13 +1,15 @@
 //! From fragments to whole tool calls: the one place where pieces of an answer are put together.
 
+mod arguments;
+
 use std::collections::{HashMap, HashSet};
 
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
+use self::arguments::Arguments;
 use super::{Chunk, Completion, ToolCallDelta, Usage};
 use crate::{
-    error::LlmError,
+    error::{LlmCode, LlmError},
     message::ToolCall,
     meta::empty_object,
     text::{Json, Text, TextBuilder},
@@ -37,11 +39,9 @@ pub struct Joiner {
 struct Call {
     id: Text,
     name: Text,
-    arguments: TextBuilder,
+    arguments: Arguments,
     /// What its fragments are told apart by where they are passed on.
     index: u32,
-    /// Whether the last fragment ended in a brace: only then may the arguments be complete.
-    closed: bool,
 }
 
 impl Joiner {
@@ -146,7 +146,6 @@ impl Joiner {
         }
         if let Some(input) = delta.input.as_ref().filter(|input| !input.is_empty()) {
             call.arguments.push(input);
-            call.closed = input.escaped().trim_end().ends_with('}');
         }
         at
     }
@@ -199,12 +198,7 @@ impl Call {
             return false;
         }
         let opens = || input.is_none_or(|input| input.escaped().trim_start().starts_with('{'));
-        self.name != *name || self.closed && opens() && self.is_complete()
-    }
-
-    fn is_complete(&self) -> bool {
-        let source = self.arguments.clone().finish().to_json_source();
-        serde_json::from_str::<IgnoredAny>(&source).is_ok()
+        self.name != *name || opens() && self.arguments.are_complete()
     }
 
     /// A fragment that said nothing at all made no call.
@@ -216,7 +210,7 @@ impl Call {
         if self.name.is_empty() {
             return Err(LlmError {
                 message: "the model called a tool without a name".to_owned(),
-                code: "invalid_response".to_owned(),
+                code: LlmCode::InvalidResponse.into(),
                 ..LlmError::default()
             });
         }
@@ -265,14 +259,14 @@ fn depth(json: &str) -> usize {
 fn wrong_arguments(name: &Text, cut: bool) -> LlmError {
     let (code, message) = if cut {
         (
-            "output_truncated",
+            LlmCode::OutputTruncated,
             format!(
                 "the arguments of tool \"{name}\" were cut off at the output limit; raise maxOutputTokens"
             ),
         )
     } else {
         (
-            "invalid_tool_arguments",
+            LlmCode::InvalidToolArguments,
             format!(
                 "the arguments of tool \"{name}\" are not a JSON object of at most {DEEPEST} levels"
             ),
@@ -280,7 +274,7 @@ fn wrong_arguments(name: &Text, cut: bool) -> LlmError {
     };
     LlmError {
         message,
-        code: code.to_owned(),
+        code: code.into(),
         // Another try may choose other words, but not more of them.
         retryable: !cut,
         ..LlmError::default()

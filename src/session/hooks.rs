@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use crate::{
     context::{History, assemble::Part},
     error::Result,
-    llm::{Chunk, Completion, ToolSpec},
+    llm::{Chunk, Completion, Fragments, Messages, ToolSpec},
     message::{Message, MessageBuilder, Role},
     storage::{CompressionCache, Slot, Write},
     text::{Json, Text},
@@ -22,11 +22,14 @@ pub trait Records: Send + Sync {
     /// Makes the outline's weights exact.
     async fn weigh(&self) -> Result<()>;
 
-    /// The messages themselves, for a native adapter.
-    async fn messages(&self, range: Range<usize>) -> Result<Vec<Message>>;
+    /// The messages themselves, for a native adapter: a list, and where in it those of `range` are.
+    async fn messages(&self, range: Range<usize>) -> Result<(Arc<Vec<Message>>, Range<usize>)>;
 
     /// The records where they live in Rust; `None` where they live in JavaScript.
     fn native(&self) -> Option<&[Message]>;
+
+    /// Whether the next read shares these messages, instead of having others that are equal.
+    fn lasts(&self) -> bool;
 
     /// What ties a summary to the first `count` records of all.
     async fn fingerprint(&self, count: u64) -> Result<Text>;
@@ -74,21 +77,25 @@ pub struct Prompt {
     pub records: Arc<dyn Records>,
     /// What [`Part::New`] stands for.
     pub new: Arc<Vec<Message>>,
+    /// Where a native adapter may keep what it sends, where the records will be there again.
+    pub fragments: Option<Arc<Fragments>>,
 }
 
 impl Prompt {
     /// The messages, in order, for code that needs all of them in Rust.
-    pub async fn messages(&self) -> Result<Vec<Message>> {
-        let mut messages = Vec::with_capacity(self.records.outline().len() + 8);
+    pub async fn messages(&self) -> Result<Messages> {
+        let mut messages = Messages::default();
         for part in &self.parts {
             match part {
                 Part::System(text) => {
-                    messages.push(MessageBuilder::new(Role::System, text.clone()).build());
+                    let message = MessageBuilder::new(Role::System, text.clone()).build();
+                    messages.push(Arc::new(vec![message]), 0..1);
                 }
                 Part::Records(range) => {
-                    messages.extend(self.records.messages(range.clone()).await?);
+                    let (list, place) = self.records.messages(range.clone()).await?;
+                    messages.push(list, place);
                 }
-                Part::New => messages.extend(self.new.iter().cloned()),
+                Part::New => messages.push(self.new.clone(), 0..self.new.len()),
             }
         }
         Ok(messages)

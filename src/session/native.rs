@@ -20,6 +20,7 @@ pub struct NativeTurnStorage(pub Arc<dyn Storage>);
 struct NativeRecords {
     records: Arc<Vec<Message>>,
     version: Text,
+    lasts: bool,
 }
 
 #[async_trait]
@@ -32,12 +33,16 @@ impl Records for NativeRecords {
         Ok(())
     }
 
-    async fn messages(&self, range: Range<usize>) -> Result<Vec<Message>> {
-        Ok(self.records.get(range).unwrap_or_default().to_vec())
+    async fn messages(&self, range: Range<usize>) -> Result<(Arc<Vec<Message>>, Range<usize>)> {
+        Ok((self.records.clone(), range))
     }
 
     fn native(&self) -> Option<&[Message]> {
         Some(&self.records)
+    }
+
+    fn lasts(&self) -> bool {
+        self.lasts
     }
 
     async fn fingerprint(&self, _count: u64) -> Result<Text> {
@@ -72,6 +77,7 @@ impl TurnStorage for NativeTurnStorage {
             records: Arc::new(NativeRecords {
                 records: loaded.records,
                 version: version.clone(),
+                lasts: self.0.shares_messages(),
             }),
             cache: loaded.cache,
             base,
@@ -112,6 +118,7 @@ impl Model for NativeModel {
         let messages = prompt.messages().await?;
         let request = Request {
             messages: &messages,
+            fragments: prompt.fragments.as_ref(),
             tools: &tools.specs,
             max_tokens: None,
             temperature: None,

@@ -8,7 +8,9 @@ use serde::Deserialize;
 use super::{registry::Shared, remembered::Remembered};
 use crate::{
     clock::now_iso,
+    context::compress::Known,
     error::{Error, Result},
+    llm::Fragments,
     message::Message,
     meta::{Kind, SessionMeta, Status},
     storage::{ListRecords, Slot, Store, Write},
@@ -20,6 +22,14 @@ pub struct Session {
     shared: Arc<Shared>,
     kind: Kind,
     remembered: Mutex<Remembered>,
+    fragments: Arc<Fragments>,
+    planned: Mutex<Option<Planned>>,
+}
+
+/// What the last stored turn found out of the history, and the version of the records that it was.
+pub(super) struct Planned {
+    pub(super) known: Known,
+    pub(super) version: Option<Text>,
 }
 
 /// Fields to replace; those not given stay.
@@ -43,6 +53,8 @@ impl Session {
             shared,
             kind,
             remembered: Mutex::default(),
+            fragments: Arc::default(),
+            planned: Mutex::default(),
         }
     }
 
@@ -72,6 +84,16 @@ impl Session {
         self.remembered
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Taken by a turn, and put back by one that comes to its end.
+    pub(super) fn planned(&self) -> MutexGuard<'_, Option<Planned>> {
+        self.planned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a native adapter keeps of the prompts it sent.
+    pub fn fragments(&self) -> &Arc<Fragments> {
+        &self.fragments
     }
 
     pub async fn system_prompt(&self, store: &dyn Store) -> Result<Option<Text>> {

@@ -9,14 +9,14 @@ use super::{
     hooks::{Extent, PieceSink, Prompt, Tools, TurnHost, TurnRead, TurnState},
     queue::{Place, Turnstile},
     remembered::Remembered,
-    session::Session,
+    session::{Planned, Session},
 };
 use crate::{
     clock::now_iso,
     context::{
         assemble::{Fixed, Part},
         budget,
-        compress::{Input, Overhead, Planner, Step},
+        compress::{Input, Known, Overhead, Planner, Step},
         compressor,
         tool_results::{self, Reading},
     },
@@ -24,6 +24,7 @@ use crate::{
     llm::Completion,
     message::{Message, MessageBuilder, Role, ToolCall},
     meta::Kind,
+    plant,
     storage::Write,
     text::Text,
 };
@@ -53,6 +54,7 @@ pub struct TurnRequest<'a> {
 pub async fn run(request: TurnRequest<'_>, cancellation: &Cancellation) -> Result<Completion> {
     let session = request.session;
     let answered = cancellation.guard(answer(request)).await?;
+    plant::panic_at("turn.answered");
     answered.state.storage.commit(answered.writes).await?;
     *session.remembered() = answered.remembered;
     Ok(answered.completion)
@@ -85,8 +87,10 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
         .load(session.id(), session.slot(), Extent::Needed)
         .await?;
     session.remembered().check(&read);
+    let mut known = known_before(session, &read);
     let mut new = new_messages(&input, &read)?;
     if new.is_none() {
+        known = None;
         read = state
             .storage
             .load(session.id(), session.slot(), Extent::Whole)
@@ -100,13 +104,18 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
     let mut remembered = session.remembered().clone();
     remembered.adopt(&read).await;
     session.remembered().clone_from(&remembered);
-    let (planner, prompt) = assemble(session, &state, &read, &new, remembered).await?;
+    let (planner, prompt) = assemble(session, &state, &read, &new, remembered, &mut known).await?;
 
+    plant::panic_at("turn.planned");
     let mut completion = state.model.generate(&prompt, &state.tools, pieces).await?;
     make_ids_unique(&mut completion.tool_calls);
 
     let mut remembered = session.remembered().clone();
     remembered.observe(&planner, completion.usage.map(|usage| usage.prompt_tokens));
+    *session.planned() = Some(Planned {
+        known: planner.into_known(),
+        version: read.version.clone(),
+    });
     let mut writes = turn_writes(session, &new, &completion, read.slot.as_ref());
     let cache = remembered.offer(&read).await;
     writes.extend(cache.map(|cache| Write::PutCompressionCache {
@@ -120,6 +129,18 @@ async fn answer(request: TurnRequest<'_>) -> Result<Answered> {
         completion,
         _turnstile: turnstile,
     })
+}
+
+/// What the turn before found out of the history, as far as it still holds.
+fn known_before(session: &Session, read: &TurnRead) -> Option<Known> {
+    let Planned { mut known, version } = session.planned().take()?;
+    match (version, &read.version) {
+        // Nothing was removed or altered: it only grew.
+        (Some(before), Some(now)) if before == *now => {}
+        (None, None) => known.keep(usize::try_from(read.intact).unwrap_or(usize::MAX)),
+        _ => return None,
+    }
+    Some(known)
 }
 
 /// The messages that the turn adds before the model's; `None` where the history that was read does not tell.
@@ -153,6 +174,7 @@ async fn assemble(
     read: &TurnRead,
     new: &Arc<Vec<Message>>,
     mut remembered: Remembered,
+    known: &mut Option<Known>,
 ) -> Result<(Planner, Prompt)> {
     let label = session.shared().meta().label.clone();
     let (system_prompt, slot) = (read.system_prompt.as_ref(), read.slot.as_ref());
@@ -168,7 +190,10 @@ async fn assemble(
         fixed: &fixed,
         history: read.records.outline(),
         base: read.base,
-        new_tokens: new.iter().map(budget::weigh).fold(0, u32::saturating_add),
+        new_tokens: new
+            .iter()
+            .map(|message| message.weight_with(budget::weigh))
+            .fold(0, u32::saturating_add),
         new_count: u32::try_from(new.len()).unwrap_or(u32::MAX),
         answers_pending: new
             .first()
@@ -183,13 +208,14 @@ async fn assemble(
         parts,
         records: read.records.clone(),
         new: new.clone(),
+        fragments: read.records.lasts().then(|| session.fragments().clone()),
     };
-    let mut planner = Planner::new(&input(), remembered.conversation())?;
+    let mut planner = Planner::further(&input(), remembered.conversation(), known)?;
     loop {
         match planner.step() {
             Step::Weigh => {
                 read.records.weigh().await?;
-                planner = Planner::new(&input(), remembered.conversation())?;
+                planner = Planner::further(&input(), remembered.conversation(), known)?;
             }
             Step::Fold(parts) => {
                 let summary = summarise(state, &prompt(parts)).await?;
@@ -205,6 +231,7 @@ async fn assemble(
 
 /// One call of the compressor: the user's function, or the adapter with the built-in prompt.
 async fn summarise(state: &TurnState, stretch: &Prompt) -> Result<Text> {
+    plant::panic_at("turn.compress");
     if let Some(compressor) = &state.compressor {
         return compressor.compress(stretch).await;
     }
@@ -213,14 +240,13 @@ async fn summarise(state: &TurnState, stretch: &Prompt) -> Result<Text> {
         _ => None,
     };
     let messages = stretch.messages().await?;
-    let leaving = messages
-        .get(usize::from(previous.is_some())..)
-        .unwrap_or_default();
+    let leaving = messages.from(usize::from(previous.is_some()));
     let request = compressor::request(previous, leaving, state.model.window_tokens());
     let prompt = Prompt {
         parts: vec![Part::New],
         records: stretch.records.clone(),
         new: Arc::new(request.into()),
+        fragments: None,
     };
     let answer = state
         .model

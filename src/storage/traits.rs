@@ -156,6 +156,11 @@ pub trait Storage: Store {
     /// What a turn of session `id` reads, in one go and from one moment.
     async fn load(&self, id: &Text, slot: Slot) -> Result<Loaded>;
 
+    /// Whether two reads share the messages that both have, instead of having others that are equal.
+    fn shares_messages(&self) -> bool {
+        false
+    }
+
     /// Opens a transaction; waits while another one is open that would conflict. Dropping it rolls it back.
     ///
     /// Meanwhile reads of the storage see what was committed, and its writes wait. A transaction that is open for longer

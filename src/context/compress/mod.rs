@@ -15,7 +15,7 @@ use super::{
 };
 use crate::text::Text;
 
-pub use plan::Planner;
+pub use plan::{Known, Planner};
 
 /// What stands for the oldest records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,10 +73,10 @@ pub enum Step {
     Prompt(Vec<Part>),
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "properties"))]
 mod harness;
-#[cfg(test)]
-mod properties;
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]

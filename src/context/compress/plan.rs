@@ -32,6 +32,23 @@ const MIN_STEP_TOKENS: f64 = 1_000.0;
 /// What a first summary is expected to take, at most and as a part of the window.
 const EXPECTED_SUMMARY: (f64, f64) = (1_000.0, 0.05);
 
+/// What a plan found out of a history, for that of a later turn.
+#[derive(Debug)]
+pub struct Known {
+    cleaned: Cleaned,
+    base: u64,
+    exact: bool,
+    /// How many of its first records are still the same.
+    intact: usize,
+}
+
+impl Known {
+    /// The first `records` are still the same, and perhaps some more; what lies behind is new.
+    pub fn keep(&mut self, records: usize) {
+        self.intact = self.intact.min(records);
+    }
+}
+
 /// The plan of one turn, and what becomes of it. Owns all it needs.
 #[derive(Debug)]
 pub struct Planner {
@@ -45,6 +62,7 @@ pub struct Planner {
     new_end: u64,
     base: u64,
     exact: bool,
+    records: usize,
     cleaned: Cleaned,
     /// The records of the calls being answered.
     answered: Option<(Range<usize>, u64)>,
@@ -65,7 +83,21 @@ impl Planner {
         input: &Input<'_, H>,
         conversation: &Conversation,
     ) -> Result<Self> {
-        let cleaned = tool_groups::clean(input.history);
+        Self::further(input, conversation, &mut None)
+    }
+
+    /// The same with what an earlier turn found out, which is taken where it is of use.
+    pub fn further<H: History + ?Sized>(
+        input: &Input<'_, H>,
+        conversation: &Conversation,
+        known: &mut Option<Known>,
+    ) -> Result<Self> {
+        let exact = input.history.weights_are_exact();
+        let cleaned = match known.take_if(|known| known.base == input.base && known.exact == exact)
+        {
+            Some(known) => tool_groups::clean_further(known.cleaned, input.history, known.intact),
+            None => tool_groups::clean(input.history),
+        };
         let mut conversation = conversation.clone();
         let covered = conversation
             .summary
@@ -94,7 +126,8 @@ impl Planner {
             new_weight: u64::from(input.new_tokens),
             new_end: input.base + input.history.len() as u64 + u64::from(input.new_count),
             base: input.base,
-            exact: input.history.weights_are_exact(),
+            exact,
+            records: input.history.len(),
             ratio: conversation.calibration.ratio(input.adapter, window),
             cleaned,
             answered,
@@ -106,6 +139,17 @@ impl Planner {
         };
         planner.aim();
         Ok(planner)
+    }
+
+    /// What a later turn can go on from.
+    #[must_use]
+    pub fn into_known(self) -> Known {
+        Known {
+            cleaned: self.cleaned,
+            base: self.base,
+            exact: self.exact,
+            intact: self.records,
+        }
     }
 
     /// What to do now; the same until [`Self::finish`] is called.

@@ -1,14 +1,24 @@
 //! What holds of any conversation: whole and broken tool groups, all scripts and sizes, counts that differ from the
 //! estimate, trims between turns.
 
-use proptest::prelude::*;
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    clippy::panic,
+    reason = "a property fails by panicking"
+)]
 
-use super::harness::{Session, window_float};
+use super::{
+    Conversation, Input, Overhead, Planner,
+    harness::{Session, window_float},
+};
 use crate::{
+    choices::Choices,
     context::{
         assemble::Fixed,
         budget,
-        sample::{answered, called, said},
+        sample::{self, answered, called, said},
         tool_groups,
     },
     message::{Message, Role},
@@ -18,9 +28,9 @@ use crate::{
 #[derive(Debug, Clone)]
 enum Event {
     /// A user says something, the model answers or calls tools.
-    Say(String, String, u8),
+    Say(String, String, usize),
     /// The open calls are answered, if there are any.
-    Answer(String, String, u8),
+    Answer(String, String, usize),
     /// Other hands write a record.
     Write(Message),
     Trim(usize),
@@ -30,38 +40,42 @@ enum Event {
     Usage(bool),
 }
 
-fn any_content() -> impl Strategy<Value = String> {
-    let alphabet = prop::sample::select(vec![
-        "the committee asked for more ",
-        "委员会审阅了季度数据，",
-        "const x = f(a[0], {b: 1});\n",
-        "\"id\":1042,",
-        "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFi",
-        "🎉👩‍👩‍👧",
-        "дом стоит на горе ",
-    ]);
-    (alphabet, prop_oneof![8 => 0..40_usize, 1 => 0..600_usize])
-        .prop_map(|(piece, times)| piece.repeat(times))
+const PIECES: [&str; 7] = [
+    "the committee asked for more ",
+    "委员会审阅了季度数据，",
+    "const x = f(a[0], {b: 1});\n",
+    "\"id\":1042,",
+    "Zm9vYmFyYmF6cXV4MTIzNDU2Nzg5MGFi",
+    "🎉👩‍👩‍👧",
+    "дом стоит на горе ",
+];
+
+fn content(choices: &mut Choices<'_>) -> String {
+    let piece = choices.pick(&PIECES);
+    let times = match choices.byte() {
+        times @ 0..=223 => usize::from(times % 14),
+        more => usize::from(more - 223) * 8,
+    };
+    piece.repeat(times)
 }
 
-fn any_event() -> impl Strategy<Value = Event> {
-    let broken = prop_oneof![
-        Just(answered("w", "ok")),
-        Just(called("", &["w"])),
-        any_content().prop_map(|content| said(Role::User, &content)),
-        Just(said(Role::System, "note")),
-    ];
-    prop_oneof![
-        8 => (any_content(), any_content(), 0..3_u8).prop_map(|(a, b, n)| Event::Say(a, b, n)),
-        4 => (any_content(), any_content(), 0..3_u8).prop_map(|(a, b, n)| Event::Answer(a, b, n)),
-        1 => broken.prop_map(Event::Write),
-        1 => (0..30_usize).prop_map(Event::Trim),
-        1 => Just(Event::Insight),
-        1 => any::<bool>().prop_map(Event::Usage),
-    ]
+fn event(choices: &mut Choices<'_>) -> Event {
+    match choices.below(16) {
+        0..8 => Event::Say(content(choices), content(choices), choices.below(3)),
+        8..12 => Event::Answer(content(choices), content(choices), choices.below(3)),
+        12 => Event::Write(match choices.below(4) {
+            0 => answered("w", "ok"),
+            1 => called("", &["w"]),
+            2 => said(Role::User, &content(choices)),
+            _ => said(Role::System, "note"),
+        }),
+        13 => Event::Trim(choices.below(30)),
+        14 => Event::Insight,
+        _ => Event::Usage(choices.flag()),
+    }
 }
 
-fn answer(content: &str, calls: u8, turn: usize) -> Message {
+fn answer(content: &str, calls: usize, turn: usize) -> Message {
     let ids: Vec<String> = (0..calls).map(|call| format!("c{turn}_{call}")).collect();
     if ids.is_empty() {
         said(Role::Assistant, content)
@@ -75,11 +89,8 @@ fn open_calls(records: &[Message]) -> Vec<Text> {
         return Vec::new();
     };
     let calls = records[pending.unit.records.start].tool_calls();
-    pending
-        .open_calls
-        .iter()
-        .map(|&call| calls[call].id.clone())
-        .collect()
+    let open = pending.open_calls.iter();
+    open.map(|&call| calls[call].id.clone()).collect()
 }
 
 fn fixed(insight: Option<&str>) -> Fixed {
@@ -92,12 +103,7 @@ fn fixed(insight: Option<&str>) -> Fixed {
 }
 
 /// One turn, and what must hold after it.
-fn turn(
-    session: &mut Session,
-    new: Vec<Message>,
-    answer: Message,
-    ratio: f64,
-) -> Result<(), TestCaseError> {
+fn turn(session: &mut Session, new: Vec<Message>, answer: Message, ratio: f64) {
     let measured = session.conversation.calibration != budget::Calibration::default();
     let summary = session.conversation.summary.clone();
     let pending = tool_groups::clean(session.records.as_slice()).pending;
@@ -110,13 +116,14 @@ fn turn(
         .map(|message| f64::from(budget::weigh(message)))
         .sum::<f64>()
         + f64::from(u32::try_from(answered).unwrap());
-    session.turn(new, answer).map_err(TestCaseError::fail)?;
+    if let Err(broken) = session.turn(new, answer) {
+        panic!("{broken}");
+    }
     let seen = session.seen.clone();
-    prop_assert_eq!((seen.folded_twice, seen.gaps), (0, 0));
+    assert_eq!((seen.folded_twice, seen.gaps), (0, 0));
     if seen.last_folds == 0 {
-        prop_assert_eq!(
-            &session.conversation.summary,
-            &summary,
+        assert_eq!(
+            session.conversation.summary, summary,
             "kept until the next compression"
         );
     }
@@ -130,89 +137,153 @@ fn turn(
             .map_or(0, |s| u64::from(budget::weigh_text(&s.text)) + 4);
     let window = window_float(session.window);
     if (measured || ratio <= 1.0) && ratio * (window_float(head) + input) <= window {
-        prop_assert!(
+        assert!(
             seen.last_prompt <= window,
             "{} of {}",
             seen.last_prompt,
             window
         );
     }
-    Ok(())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+/// Between 0.5 and 4.
+fn ratio(choices: &mut Choices<'_>) -> f64 {
+    0.5 + 3.5 * f64::from(choices.byte()) / 255.0
+}
 
-    #[test]
-    fn summary_and_tail_cover_every_valid_message_once_and_the_window_is_kept(
-        events in prop::collection::vec(any_event(), 1..60),
-        window in prop_oneof![Just(200_u64), Just(2_000), Just(8_000)],
-        ratio in 0.5..4.0_f64,
-        loads_tail: bool,
-        summary_words in prop_oneof![4 => 1..40_usize, 1 => 1..400_usize],
-    ) {
-        let count = move |message: &Message| f64::from(budget::weigh(message)) * ratio;
-        let mut session = Session::new(window, Box::new(count));
-        session.loads_tail = loads_tail;
-        session.fixed = fixed(None);
-        session.summarise = Box::new(move |_| "so far ".repeat(summary_words));
-        for (at, event) in events.into_iter().enumerate() {
-            match event {
-                Event::Say(user, model, calls) => {
-                    turn(&mut session, vec![said(Role::User, &user)], answer(&model, calls, at), ratio)?;
-                    session.fixed = fixed(None);
-                }
-                Event::Answer(result, model, calls) => {
-                    let open = open_calls(session.records.get(session.covered()..).unwrap_or_default());
-                    if open.is_empty() {
-                        continue;
-                    }
-                    let new = open.iter().map(|id| answered(&id.to_plain(), &result)).collect();
-                    turn(&mut session, new, answer(&model, calls, at), ratio)?;
-                    session.fixed = fixed(None);
-                }
-                Event::Write(record) => session.records.push(record),
-                Event::Trim(keep) => session.trim(keep),
-                Event::Insight => session.fixed = fixed(Some("an insight")),
-                Event::Usage(reports) => session.reports_usage = reports,
+fn counting(window: u64, ratio: f64) -> Session {
+    let count = move |message: &Message| f64::from(budget::weigh(message)) * ratio;
+    Session::new(window, Box::new(count))
+}
+
+/// Summary and tail cover every valid message once, and the window is kept.
+pub fn conversation(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let ratio = ratio(&mut choices);
+    let mut session = counting(choices.pick(&[200, 2_000, 8_000]), ratio);
+    session.loads_tail = choices.flag();
+    session.fixed = fixed(None);
+    let words = match choices.byte() {
+        words @ 0..=199 => usize::from(words % 40) + 1,
+        more => usize::from(more - 199) * 7,
+    };
+    session.summarise = Box::new(move |_| "so far ".repeat(words));
+    let mut at = 0;
+    while !choices.is_over() && at < 40 {
+        at += 1;
+        match event(&mut choices) {
+            Event::Say(user, model, calls) => {
+                let user = vec![said(Role::User, &user)];
+                turn(&mut session, user, answer(&model, calls, at), ratio);
+                session.fixed = fixed(None);
             }
+            Event::Answer(result, model, calls) => {
+                let open = open_calls(session.records.get(session.covered()..).unwrap_or_default());
+                if open.is_empty() {
+                    continue;
+                }
+                let new = open
+                    .iter()
+                    .map(|id| answered(&id.to_plain(), &result))
+                    .collect();
+                turn(&mut session, new, answer(&model, calls, at), ratio);
+                session.fixed = fixed(None);
+            }
+            Event::Write(record) => session.records.push(record),
+            Event::Trim(keep) => session.trim(keep),
+            Event::Insight => session.fixed = fixed(Some("an insight")),
+            Event::Usage(reports) => session.reports_usage = reports,
         }
     }
+}
 
-    #[test]
-    fn between_compressions_each_prompt_begins_with_the_one_before(
-        turns in prop::collection::vec((any_content(), any_content()), 2..60),
-        window in prop_oneof![Just(2_000_u64), Just(8_000)],
-        ratio in 0.5..4.0_f64,
-    ) {
-        let count = move |message: &Message| f64::from(budget::weigh(message)) * ratio;
-        let mut session = Session::new(window, Box::new(count));
-        for (user, model) in turns {
-            session.turn(vec![said(Role::User, &user)], said(Role::Assistant, &model)).map_err(TestCaseError::fail)?;
-            prop_assert!(session.seen.last_folds > 0 || session.seen.extended);
+/// Between two compressions each prompt begins with the one before.
+pub fn prefix(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let ratio = ratio(&mut choices);
+    let mut session = counting(choices.pick(&[2_000, 8_000]), ratio);
+    for _ in 0..30 {
+        if choices.is_over() {
+            break;
         }
+        let (user, model) = (content(&mut choices), content(&mut choices));
+        let answer = said(Role::Assistant, &model);
+        turn(&mut session, vec![said(Role::User, &user)], answer, ratio);
+        assert!(session.seen.last_folds > 0 || session.seen.extended);
     }
+}
 
-    #[test]
-    fn planning_twice_gives_the_same_plan(
-        history in tool_groups::tests::any_history(40),
-        window in 100..3_000_u64,
-        pending: bool,
-    ) {
-        let fixed = fixed(None);
-        let input = super::Input {
-            window_tokens: window,
-            adapter: 1,
-            tools: budget::ToolsWeight::default(),
-            fixed: &fixed,
-            history: history.as_slice(),
-            base: 0,
-            new_tokens: 20,
-            new_count: 1,
-            answers_pending: pending,
-            compressor: super::Overhead::default(),
+/// Of any history and any numbers there is one plan, or an error.
+pub fn plan(data: &[u8]) {
+    let mut choices = Choices::new(data);
+    let number = |choices: &mut Choices<'_>| choices.number().unsigned_abs();
+    let narrow = |choices: &mut Choices<'_>| u32::try_from(choices.number()).unwrap_or(u32::MAX);
+    let conversation = Conversation {
+        summary: choices.flag().then(|| super::Summary {
+            text: choices.text(),
+            compressed_count: number(&mut choices),
+        }),
+        ..Conversation::default()
+    };
+    let (window_tokens, base) = (number(&mut choices), number(&mut choices));
+    let tools = budget::ToolsWeight {
+        tokens: narrow(&mut choices),
+        key: 1,
+    };
+    let (new_tokens, new_count, answers_pending) =
+        (narrow(&mut choices), narrow(&mut choices), choices.flag());
+    let compressor = Overhead {
+        request_tokens: narrow(&mut choices),
+        message_tokens: narrow(&mut choices),
+    };
+    let history = sample::history(&mut choices, 60);
+    let fixed = fixed(None);
+    let input = Input {
+        window_tokens,
+        adapter: 1,
+        tools,
+        fixed: &fixed,
+        history: history.as_slice(),
+        base,
+        new_tokens,
+        new_count,
+        answers_pending,
+        compressor,
+    };
+    let Ok(mut planner) = Planner::new(&input, &conversation) else {
+        return;
+    };
+    assert_eq!(
+        Planner::new(&input, &conversation).unwrap().step(),
+        planner.step()
+    );
+    for _ in 0..=history.len() {
+        let super::Step::Fold(_) = planner.step() else {
+            assert!(planner.prompt_tokens().is_finite());
+            let _ = planner.observe(Some(window_float(window_tokens)));
+            return;
         };
-        let plan = || super::Planner::new(&input, &super::Conversation::default()).unwrap();
-        prop_assert_eq!(plan().step(), plan().step());
+        planner.finish(Text::from("so far")).unwrap();
+    }
+    panic!("the planner loops");
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::choices::hold;
+
+    #[test]
+    fn summary_and_tail_cover_every_valid_message_once_and_the_window_is_kept() {
+        hold("conversation", super::conversation);
+    }
+
+    #[test]
+    fn between_compressions_each_prompt_begins_with_the_one_before() {
+        hold("prefix", super::prefix);
+    }
+
+    #[test]
+    fn any_numbers_make_one_plan_or_an_error() {
+        hold("plan", super::plan);
     }
 }

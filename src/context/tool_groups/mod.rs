@@ -30,6 +30,8 @@ pub struct Pending {
 pub struct Cleaned {
     /// In storage order; none overlaps another.
     pub units: Vec<Unit>,
+    /// The weight of each unit and of all before it.
+    sums: Vec<u64>,
     /// Invalid records, ascending.
     pub dropped: Vec<usize>,
     /// New input where its answers are being given, otherwise an incomplete group like any other.
@@ -56,6 +58,37 @@ impl Cleaned {
         ranges
     }
 
+    /// The weight of the units `units`.
+    #[must_use]
+    pub fn weight(&self, units: Range<usize>) -> u64 {
+        let until = |end: usize| match end.checked_sub(1) {
+            None => 0,
+            Some(last) => self
+                .sums
+                .get(last)
+                .or(self.sums.last())
+                .copied()
+                .unwrap_or(0),
+        };
+        until(units.end).saturating_sub(until(units.start))
+    }
+
+    fn push(&mut self, unit: Unit) {
+        let before = self.sums.last().copied().unwrap_or(0);
+        self.sums.push(before + unit.weight);
+        self.units.push(unit);
+    }
+
+    /// Forgets what was found in the records from `at` on.
+    fn truncate(&mut self, at: usize) {
+        let units = self.units.partition_point(|unit| unit.records.start < at);
+        self.units.truncate(units);
+        self.sums.truncate(units);
+        self.dropped
+            .truncate(self.dropped.partition_point(|&dropped| dropped < at));
+        self.pending = None;
+    }
+
     /// All valid records, without those of an incomplete group at the end: what a child session inherits.
     #[must_use]
     pub fn ranges(&self) -> Vec<Range<usize>> {
@@ -68,9 +101,35 @@ impl Cleaned {
 /// else it goes with those; a tool message goes if it answers no call of the assistant right before, or one already answered.
 #[must_use]
 pub fn clean(history: &(impl History + ?Sized)) -> Cleaned {
-    let mut cleaned = Cleaned::default();
+    go_on(Cleaned::default(), history, 0)
+}
+
+/// The same for a history whose first `intact` records are those of an earlier one, of which `cleaned` was made, and weigh what they
+/// weighed: only what is new is looked at.
+#[must_use]
+pub fn clean_further(
+    mut cleaned: Cleaned,
+    history: &(impl History + ?Sized),
+    intact: usize,
+) -> Cleaned {
+    // What follows a message may say more of it only where that called tools.
+    let mut at = intact.min(history.len());
+    while at > 0 && history.role(at - 1) == Role::Tool {
+        at -= 1;
+    }
+    if at > 0 && history.call_count(at - 1) > 0 {
+        at -= 1;
+    }
+    cleaned.truncate(at);
+    go_on(cleaned, history, at)
+}
+
+/// Goes on at a record that is in no group of one before.
+fn go_on(mut cleaned: Cleaned, history: &(impl History + ?Sized), mut at: usize) -> Cleaned {
     let mut open = OpenCalls::default();
-    let mut at = 0;
+    let left = history.len().saturating_sub(at);
+    cleaned.units.reserve(left);
+    cleaned.sums.reserve(left);
     while at < history.len() {
         let calls = match history.role(at) {
             Role::Assistant => history.call_count(at),
@@ -82,7 +141,7 @@ pub fn clean(history: &(impl History + ?Sized)) -> Cleaned {
             Role::System | Role::User => 0,
         };
         if calls == 0 {
-            cleaned.units.push(Unit {
+            cleaned.push(Unit {
                 records: at..at + 1,
                 weight: u64::from(history.weight(at)),
             });
@@ -93,7 +152,7 @@ pub fn clean(history: &(impl History + ?Sized)) -> Cleaned {
         let (start, end) = (at, group.run_end);
         at = end;
         if open.is_empty() {
-            cleaned.units.push(Unit {
+            cleaned.push(Unit {
                 records: start..group.answers_end,
                 weight: group.weight,
             });
@@ -149,6 +208,9 @@ fn read_group<'a>(
     group
 }
 
+/// Clearing a map takes as long as it has room: one assistant with many calls must not make all later ones dear.
+const ROOMY: usize = 256;
+
 /// The unanswered calls of one assistant. Calls that share an id are answered in their order.
 #[derive(Default)]
 struct OpenCalls<'a> {
@@ -158,8 +220,12 @@ struct OpenCalls<'a> {
 
 impl<'a> OpenCalls<'a> {
     fn reset(&mut self, history: &'a (impl History + ?Sized), assistant: usize) {
-        self.by_id.clear();
         self.left = history.call_count(assistant);
+        if self.by_id.capacity() > ROOMY.max(4 * self.left) {
+            self.by_id = HashMap::new();
+        } else {
+            self.by_id.clear();
+        }
         for call in (0..self.left).rev() {
             let (id, _) = history.call(assistant, call);
             self.by_id.entry(id).or_default().push(call);
@@ -186,5 +252,7 @@ impl<'a> OpenCalls<'a> {
     }
 }
 
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

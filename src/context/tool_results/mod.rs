@@ -122,5 +122,7 @@ fn names_stored(given: &[Given], history: &(impl History + ?Sized)) -> bool {
     })
 }
 
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 #[cfg(test)]
 mod tests;

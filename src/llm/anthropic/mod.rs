@@ -10,7 +10,6 @@ mod stream;
 mod wire;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 
 pub use config::{AnthropicConfig, adapter, claude};
 
@@ -49,7 +48,7 @@ impl Anthropic {
 
     async fn post(&self, request: Request<'_>, stream: bool) -> Result<Reply<'_>, LlmError> {
         let body = request::body(&self.config, request, stream);
-        self.http.post(&self.endpoint, Bytes::from(body)).await
+        self.http.post(&self.endpoint, body).await
     }
 
     async fn complete_streamed(&self, request: Request<'_>) -> Result<Completion, LlmError> {
@@ -58,6 +57,11 @@ impl Anthropic {
         completion.content = completion.content.filter(|content| !content.is_empty());
         Ok(completion)
     }
+}
+
+#[cfg(any(test, feature = "properties"))]
+pub(super) fn decoder() -> impl reading::Decode {
+    stream::Decoder::default()
 }
 
 #[async_trait]

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::Endpoint;
-use crate::error::LlmError;
+use crate::error::{LlmCode, LlmError};
 
 /// What may still come after the last event so that the connection can be used again.
 const LONGEST_REST: usize = 16 * 1024;
@@ -69,7 +69,7 @@ impl<'e> Body<'e> {
                 let message = format!("no byte came for {ms} ms (idleTimeoutMs)");
                 return Err(LlmError {
                     retryable: true,
-                    ..self.endpoint.error("timeout", &message)
+                    ..self.endpoint.error(LlmCode::Timeout, &message)
                 });
             }
         };
@@ -149,6 +149,6 @@ pub(super) fn late(endpoint: &Endpoint) -> LlmError {
     let message = format!("the attempt was not finished within {ms} ms (timeoutMs)");
     LlmError {
         retryable: true,
-        ..endpoint.error("timeout", &message)
+        ..endpoint.error(LlmCode::Timeout, &message)
     }
 }

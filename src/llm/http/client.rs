@@ -5,7 +5,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use bytes::Bytes;
 use reqwest::{Client, Response, StatusCode, Url, header, redirect};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -14,9 +13,13 @@ use super::{
     Endpoint,
     body::{Body, Late, Reply, before, late},
     endpoint::without_query,
+    outgoing::Outgoing,
     retry, tls,
 };
-use crate::error::LlmError;
+use crate::{
+    error::{LlmCode, LlmError},
+    plant,
+};
 
 /// As many as `fetch` follows.
 const MOST_REDIRECTS: usize = 20;
@@ -57,12 +60,12 @@ impl Http {
     pub(crate) async fn post<'e>(
         &self,
         endpoint: &'e Endpoint,
-        body: Bytes,
+        body: Outgoing,
     ) -> Result<Reply<'e>, LlmError> {
         // Made before the first deadline begins: reading the system's certificates takes a moment.
         let client = self
             .client()
-            .map_err(|problem| endpoint.error("connection", &problem))?;
+            .map_err(|problem| endpoint.error(LlmCode::Connection, &problem))?;
         let mut attempt = 0;
         loop {
             let failed = match self.attempt(&client, endpoint, &body).await {
@@ -84,8 +87,9 @@ impl Http {
         &self,
         client: &Client,
         endpoint: &'e Endpoint,
-        body: &Bytes,
+        body: &Outgoing,
     ) -> Result<Reply<'e>, LlmError> {
+        plant::panic_at("llm.request");
         let deadline = Instant::now().checked_add(endpoint.limits().timeout);
         let response = before(deadline, send(client, endpoint, body))
             .await
@@ -157,13 +161,13 @@ impl Drop for GivenUp<'_> {
 }
 
 /// Sends until there are headers, through redirects that stay at home.
-async fn send(client: &Client, endpoint: &Endpoint, body: &Bytes) -> Result<Response, LlmError> {
+async fn send(client: &Client, endpoint: &Endpoint, body: &Outgoing) -> Result<Response, LlmError> {
     let mut url = endpoint.url().clone();
     for _ in 0..MOST_REDIRECTS {
         let response = client
             .post(url.clone())
             .headers(endpoint.headers().clone())
-            .body(body.clone())
+            .body(body.to_body())
             .send()
             .await
             .map_err(|error| endpoint.disconnected(error))?;
@@ -178,12 +182,15 @@ async fn send(client: &Client, endpoint: &Endpoint, body: &Bytes) -> Result<Resp
                     format!("{status} redirect to another origin is not followed: {next}");
                 return Err(LlmError {
                     status: Some(status),
-                    ..endpoint.error(&format!("http_{status}"), &message)
+                    ..endpoint.error(LlmCode::Http(status), &message)
                 });
             }
         }
     }
-    Err(endpoint.error("too_many_redirects", "the server redirects without end"))
+    Err(endpoint.error(
+        LlmCode::TooManyRedirects,
+        "the server redirects without end",
+    ))
 }
 
 /// Where a redirect that keeps method and body points to.

@@ -4,16 +4,16 @@ use std::error::Error as StdError;
 
 use super::{
     Endpoint,
-    fault::{Fault, INVALID, Report, cut},
+    fault::{Fault, Report, cut},
 };
-use crate::error::LlmError;
+use crate::error::{LlmCode, LlmError};
 
 impl Endpoint {
     /// An error of this endpoint; no secret is left in it.
-    pub(crate) fn error(&self, code: &str, message: &str) -> LlmError {
+    pub(crate) fn error(&self, code: LlmCode, message: &str) -> LlmError {
         self.redacted(LlmError {
             message: message.to_owned(),
-            code: code.to_owned(),
+            code: code.into(),
             ..LlmError::default()
         })
     }
@@ -29,7 +29,9 @@ impl Endpoint {
         };
         self.redacted(LlmError {
             message,
-            code: fault.code.unwrap_or_else(|| INVALID.to_owned()),
+            code: fault
+                .code
+                .unwrap_or_else(|| LlmCode::InvalidResponse.into()),
             kind: fault.kind,
             request_id: request_id.map(str::to_owned).or(fault.request_id),
             retryable: fault.retryable,
@@ -50,7 +52,7 @@ impl Endpoint {
         self.redacted(LlmError {
             message,
             status: Some(status),
-            code: report.code.unwrap_or_else(|| format!("http_{status}")),
+            code: report.code.unwrap_or_else(|| LlmCode::Http(status).into()),
             kind: report.kind,
             request_id: request_id.or(report.request_id),
             ..LlmError::default()
@@ -65,16 +67,22 @@ impl Endpoint {
         let innermost = cause.rsplit(": ").next().unwrap_or_default();
         if is_corrupt(&error) {
             let message = format!("the response cannot be decompressed: {innermost}");
-            return self.error(INVALID, &message);
+            return self.error(LlmCode::InvalidResponse, &message);
         }
         let (code, message) = if error.is_timeout() {
-            ("timeout", format!("the connection timed out: {innermost}"))
+            (
+                LlmCode::Timeout,
+                format!("the connection timed out: {innermost}"),
+            )
         } else {
-            ("connection", format!("the connection failed: {innermost}"))
+            (
+                LlmCode::Connection,
+                format!("the connection failed: {innermost}"),
+            )
         };
         self.redacted(LlmError {
             message,
-            code: code.to_owned(),
+            code: code.into(),
             retryable: true,
             cause: Some(cause),
             ..LlmError::default()

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::error::LlmCode;
+
 /// How much of a body without a message of its own a person wants to read.
 pub(super) const LONGEST_TEXT: usize = 1_000;
 
@@ -17,21 +19,19 @@ pub(crate) struct Fault {
     pub(crate) retryable: bool,
 }
 
-pub(super) const INVALID: &str = "invalid_response";
-
 impl Fault {
     /// The provider answered something that its protocol does not allow.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
-            code: Some(INVALID.to_owned()),
+            code: Some(LlmCode::InvalidResponse.into()),
             ..Self::default()
         }
     }
 
     /// Whether what came cannot be read, which is not the same as an error that can.
     pub(crate) fn is_invalid(&self) -> bool {
-        self.code.as_deref() == Some(INVALID)
+        self.code == Some(LlmCode::InvalidResponse.into())
     }
 
     pub(crate) fn showing(self, sent: &str) -> Self {
@@ -45,7 +45,7 @@ impl Fault {
     pub(crate) fn incomplete() -> Self {
         Self {
             message: "the stream ended before the answer was complete".to_owned(),
-            code: Some("incomplete_stream".to_owned()),
+            code: Some(LlmCode::IncompleteStream.into()),
             retryable: true,
             ..Self::default()
         }
@@ -60,7 +60,7 @@ impl Fault {
             message: report
                 .message
                 .unwrap_or_else(|| "the provider reported an error".to_owned()),
-            code: Some(report.code.unwrap_or_else(|| "provider_error".to_owned())),
+            code: Some(report.code.unwrap_or_else(|| LlmCode::ProviderError.into())),
             kind: report.kind,
             request_id: report.request_id,
             retryable,

@@ -17,7 +17,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
 use sse_stream::SseByteStream;
 
-use crate::error::LlmError;
+use crate::error::{LlmCode, LlmError};
 
 /// One event that has data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,7 @@ where
 fn unreadable(error: &dyn std::error::Error) -> LlmError {
     LlmError {
         message: format!("the event stream cannot be read: {error}"),
-        code: "invalid_response".to_owned(),
+        code: LlmCode::InvalidResponse.into(),
         ..LlmError::default()
     }
 }

@@ -12,13 +12,12 @@ mod wire;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use bytes::Bytes;
 
 pub use config::{MaxTokensField, OpenAiConfig, compatible, gpt};
 
 use super::{
     Adapter, ChunkSink, Completion, Joiner, Request,
-    http::{Endpoint, Http, Reply},
+    http::{Endpoint, Http, Outgoing, Reply},
     reading,
 };
 use crate::error::{LlmError, Result};
@@ -48,8 +47,8 @@ impl OpenAi {
         self.config.window_tokens
     }
 
-    async fn post(&self, body: Vec<u8>) -> Result<Reply<'_>, LlmError> {
-        self.http.post(&self.endpoint, Bytes::from(body)).await
+    async fn post(&self, body: Outgoing) -> Result<Reply<'_>, LlmError> {
+        self.http.post(&self.endpoint, body).await
     }
 
     async fn post_stream(&self, request: Request<'_>) -> Result<Reply<'_>, LlmError> {
@@ -66,6 +65,11 @@ impl OpenAi {
         let mode = request::Mode::Stream { with_usage: false };
         self.post(request::body(&self.config, request, mode)).await
     }
+}
+
+#[cfg(any(test, feature = "properties"))]
+pub(super) fn decoder() -> impl reading::Decode {
+    stream::Decoder
 }
 
 /// Strict servers refuse fields that they do not know: with 400, or 422 where `FastAPI` checks the body.

@@ -1,10 +1,10 @@
-//! The request body, put together from text that is already escaped.
+//! The request body, put together from text that is already escaped, while it is sent.
 
 use super::{MaxTokensField, OpenAiConfig};
 use crate::{
-    llm::{Request, ToolSpec},
+    llm::{Messages, Request, ToolSpec, http::Outgoing, script},
     message::{Message, Role},
-    text::{Json, push_escaped},
+    text::{Json, Output, push_escaped},
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -18,18 +18,13 @@ pub(super) fn sets_stream_options(config: &OpenAiConfig) -> bool {
     replacement(config, "stream_options").is_some()
 }
 
-pub(super) fn body(config: &OpenAiConfig, request: Request<'_>, mode: Mode) -> Vec<u8> {
-    let length: usize = request
-        .messages
-        .iter()
-        .map(|message| message.json().len() + 64)
-        .sum();
-    let mut body = Body {
+pub(super) fn body(config: &OpenAiConfig, request: Request<'_>, mode: Mode) -> Outgoing {
+    let mut body = Fields {
         config,
-        out: String::with_capacity(length + 1_024),
+        out: String::from("{"),
+        any: false,
         placed: Vec::new(),
     };
-    body.out.push('{');
     body.field("model", |out| config.model.push_json(out));
     let limit = match config.max_tokens_field {
         MaxTokensField::MaxTokens => "max_tokens",
@@ -45,8 +40,11 @@ pub(super) fn body(config: &OpenAiConfig, request: Request<'_>, mode: Mode) -> V
     if !request.tools.is_empty() {
         body.field("tools", |out| push_tools(request.tools, out));
     }
+    let mut head = None;
     body.field("messages", |out| {
-        push_messages(config, request.messages, out);
+        out.push('[');
+        head = Some(std::mem::take(out));
+        out.push(']');
     });
     if let Mode::Stream { with_usage: true } = mode {
         body.field("stream_options", |out| {
@@ -59,7 +57,15 @@ pub(super) fn body(config: &OpenAiConfig, request: Request<'_>, mode: Mode) -> V
         out.push_str(if stream { "true" } else { "false" });
     });
     body.out.push('}');
-    body.out.into_bytes()
+    match head {
+        None => Outgoing::from(body.out),
+        Some(head) => {
+            let form = Form {
+                echo_reasoning: config.echo_reasoning,
+            };
+            script::body(form, head, request.messages, request.fragments, body.out)
+        }
+    }
 }
 
 /// What `extraBody` puts in the place of a field; an inner `None` is nothing.
@@ -72,14 +78,16 @@ fn replacement<'c>(config: &'c OpenAiConfig, name: &str) -> Option<&'c Option<Js
         .map(|(_, value)| value)
 }
 
-struct Body<'c> {
+struct Fields<'c> {
     config: &'c OpenAiConfig,
     out: String,
+    /// Whether there is a field that the next one has to be parted from.
+    any: bool,
     /// The fields that [`Self::field`] has dealt with.
     placed: Vec<&'static str>,
 }
 
-impl Body<'_> {
+impl Fields<'_> {
     /// A field that `extraBody` may replace, in its place, or remove.
     fn field(&mut self, name: &'static str, write: impl FnOnce(&mut String)) {
         self.placed.push(name);
@@ -91,10 +99,8 @@ impl Body<'_> {
     }
 
     fn put(&mut self, name: &str, write: impl FnOnce(&mut String)) {
-        if self.out.len() > 1 {
-            self.out.push(',');
-        }
-        self.out.push('"');
+        self.out.push_str(if self.any { ",\"" } else { "\"" });
+        self.any = true;
         self.out.push_str(name);
         self.out.push_str("\":");
         write(&mut self.out);
@@ -114,67 +120,92 @@ impl Body<'_> {
     }
 }
 
-fn push_messages(config: &OpenAiConfig, messages: &[Message], out: &mut String) {
-    out.push('[');
-    let mut after_system = false;
-    for (n, message) in messages.iter().enumerate() {
-        let system = message.role() == Role::System;
-        if system && after_system {
-            // One message, joined by a blank line: take off the end of the one before.
-            out.truncate(out.len() - "\"}".len());
-            out.push_str("\\n\\n");
-            out.push_str(message.content_escaped());
-            out.push_str("\"}");
-            continue;
-        }
-        after_system = system;
-        if n > 0 {
-            out.push(',');
-        }
-        push_message(config, message, out);
-    }
-    out.push(']');
+/// How messages are written.
+struct Form {
+    echo_reasoning: bool,
 }
 
-fn push_message(config: &OpenAiConfig, message: &Message, out: &mut String) {
-    out.push_str("{\"role\":\"");
-    out.push_str(message.role().as_str());
-    if message.role() == Role::Tool {
-        out.push_str("\",\"tool_call_id\":\"");
-        out.push_str(message.tool_call_id().map_or("", |id| id.escaped()));
+impl script::Form for Form {
+    fn number(&self) -> u8 {
+        u8::from(self.echo_reasoning)
     }
-    let calls = match message.role() {
-        Role::Assistant => message.tool_calls(),
-        _ => &[],
-    };
-    if message.content_escaped().is_empty() && !calls.is_empty() {
-        out.push_str("\",\"content\":null");
-    } else {
-        out.push_str("\",\"content\":\"");
-        out.push_str(message.content_escaped());
-        out.push('"');
-    }
-    if config.echo_reasoning
-        && message.role() == Role::Assistant
-        && let Some(reasoning) = message.reasoning_content()
-    {
-        out.push_str(",\"reasoning_content\":");
-        reasoning.push_json(out);
-    }
-    if !calls.is_empty() {
-        out.push_str(",\"tool_calls\":[");
-        for (n, call) in calls.iter().enumerate() {
-            out.push_str(if n == 0 { "{\"id\":" } else { ",{\"id\":" });
-            call.id.push_json(out);
-            out.push_str(",\"type\":\"function\",\"function\":{\"name\":");
-            call.name.push_json(out);
-            out.push_str(",\"arguments\":\"");
-            push_escaped(&call.input, out);
-            out.push_str("\"}}");
+
+    fn push<O: Output>(
+        &self,
+        messages: &Messages,
+        at: usize,
+        out: &mut O,
+        mut enough: impl FnMut(&O, usize) -> bool,
+    ) -> Option<usize> {
+        let mut messages = messages.from(at).peekable();
+        let mut next = at;
+        while let Some(message) = messages.next() {
+            if next > at && enough(out, next) {
+                return Some(next);
+            }
+            if next > 0 {
+                out.push_str(",");
+            }
+            next += 1;
+            if message.role() != Role::System {
+                self.push_message(message, out);
+                continue;
+            }
+            out.push_str("{\"role\":\"system\",\"content\":\"");
+            message.push_content(out);
+            // Those that follow are one message with it, joined by a blank line.
+            while let Some(more) = messages.next_if(|next| next.role() == Role::System) {
+                next += 1;
+                out.push_str("\\n\\n");
+                more.push_content(out);
+            }
+            out.push_str("\"}");
         }
-        out.push(']');
+        None
     }
-    out.push('}');
+}
+
+impl Form {
+    fn push_message(&self, message: &Message, out: &mut impl Output) {
+        out.push_str("{\"role\":\"");
+        out.push_str(message.role().as_str());
+        if message.role() == Role::Tool {
+            out.push_str("\",\"tool_call_id\":\"");
+            out.push_str(message.tool_call_id().map_or("", |id| id.escaped()));
+        }
+        let calls = match message.role() {
+            Role::Assistant => message.tool_calls(),
+            _ => &[],
+        };
+        if message.content_length() == 0 && !calls.is_empty() {
+            out.push_str("\",\"content\":null");
+        } else {
+            out.push_str("\",\"content\":\"");
+            message.push_content(out);
+            out.push_str("\"");
+        }
+        if self.echo_reasoning
+            && message.role() == Role::Assistant
+            && let Some(reasoning) = message.reasoning_content()
+        {
+            out.push_str(",\"reasoning_content\":");
+            reasoning.push_json(out);
+        }
+        if !calls.is_empty() {
+            out.push_str(",\"tool_calls\":[");
+            for (n, call) in calls.iter().enumerate() {
+                out.push_str(if n == 0 { "{\"id\":" } else { ",{\"id\":" });
+                call.id.push_json(out);
+                out.push_str(",\"type\":\"function\",\"function\":{\"name\":");
+                call.name.push_json(out);
+                out.push_str(",\"arguments\":\"");
+                push_escaped(&call.input, out);
+                out.push_str("\"}}");
+            }
+            out.push_str("]");
+        }
+        out.push_str("}");
+    }
 }
 
 fn push_tools(tools: &[ToolSpec], out: &mut String) {

@@ -31,6 +31,15 @@ async fn a_whole_answer_is_read() {
 }
 
 #[tokio::test]
+async fn white_space_and_byte_order_marks_before_an_answer_say_nothing() {
+    for before in ["", "\u{feff}", " \u{feff}", "\n\u{feff}\u{feff} "] {
+        let body = format!(r#"{before}{{"choices":[{{"message":{{"content":"T"}}}}]}}"#);
+        let answer = complete(O, &body).await.unwrap();
+        assert_eq!(answer.content, Some(Text::from("T")), "{before:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_without_text_has_no_content() {
     let empty = complete(O, r#"{"id":"x","object":"chat.completion","choices":[]}"#)
         .await

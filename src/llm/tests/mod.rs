@@ -13,11 +13,12 @@ mod streams;
 use std::sync::Arc;
 
 use super::{
-    Adapter, Chunk, Completion, Env, Factory, Joiner, Options, Request, create, http::Http,
+    Adapter, Chunk, Completion, Env, Factory, Joiner, Messages, Options, Request, create,
+    http::Http,
 };
 use crate::{
     error::LlmError,
-    message::{Message, MessageBuilder, Role},
+    message::{MessageBuilder, Role},
     text::Text,
 };
 use player::{Player, Response};
@@ -47,13 +48,14 @@ fn adapter(protocol: Protocol, base: &str, more: &str, http: &Http) -> Arc<dyn A
         .adapter
 }
 
-fn hello() -> Vec<Message> {
-    vec![MessageBuilder::new(Role::User, Text::from("hello")).build()]
+fn hello() -> Messages {
+    vec![MessageBuilder::new(Role::User, Text::from("hello")).build()].into()
 }
 
-fn ask(messages: &[Message]) -> Request<'_> {
+fn ask(messages: &Messages) -> Request<'_> {
     Request {
         messages,
+        fragments: None,
         tools: &[],
         max_tokens: None,
         temperature: None,

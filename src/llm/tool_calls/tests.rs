@@ -309,3 +309,17 @@ fn arguments_that_nobody_could_read_again_are_refused() {
     }
     assert_eq!(super::depth(r#"{"[[[\"[[":"{{"}"#), 1);
 }
+
+#[test]
+fn fragments_that_could_each_be_the_last_are_looked_at_once() {
+    let opened = (Some(0), None, Some("f"), Some("[{}"));
+    let closing = (Some(0), None, Some("f"), Some("{}"));
+    let mut fragments = vec![opened];
+    fragments.resize(200_000, closing);
+    assert_eq!(
+        join(&fragments, "tool_calls").unwrap_err().code,
+        "invalid_tool_arguments"
+    );
+    let broken = (Some(0), None, Some("f"), Some("{x}"));
+    assert!(join(&vec![broken; 200_000], "tool_calls").is_err());
+}

@@ -25,6 +25,7 @@ use crate::{
     error::Result,
     message::Message,
     meta::{ChildL2Summary, SessionDigest, SessionFilter, SessionMeta, TopologyNode},
+    plant,
     storage::{
         CompressionCache, ListRecords, Loaded, Slot, Storage, Store, Transaction, Write, check,
         limit::{self, DEFAULT_TRANSACTION_TIMEOUT},
@@ -79,10 +80,18 @@ impl Shared {
     }
 
     fn read<T>(&self, how: impl FnOnce(&State) -> T) -> Result<T> {
+        let how = |state: &State| {
+            plant::panic_at("memory.read");
+            how(state)
+        };
         self.lock().as_ref().map(how).ok_or_else(limit::closed)
     }
 
     fn change<T>(&self, how: impl FnOnce(&mut State) -> T) -> Result<T> {
+        let how = |state: &mut State| {
+            plant::panic_at("memory.change");
+            how(state)
+        };
         self.lock().as_mut().map(how).ok_or_else(limit::closed)
     }
 }
@@ -166,6 +175,10 @@ impl_store!(InMemoryStorage);
 impl Storage for InMemoryStorage {
     async fn load(&self, id: &Text, slot: Slot) -> Result<Loaded> {
         self.change(|state| state.joined(id).map(|e| e.load(slot)).unwrap_or_default())
+    }
+
+    fn shares_messages(&self) -> bool {
+        true
     }
 
     async fn begin(&self) -> Result<Box<dyn Transaction>> {

@@ -35,6 +35,7 @@ use crate::{
     error::Result,
     message::Message,
     meta::{ChildL2Summary, SessionDigest, SessionFilter, SessionMeta, TopologyNode},
+    plant,
     storage::{
         CompressionCache, ListRecords, Loaded, Slot, Storage, Store, Transaction, Write, check,
         limit::{self, Deadline},
@@ -108,6 +109,7 @@ impl PostgresStorage {
             let another = self.connection().await?;
             answer = another.run(read.ask(another.client()?)).await;
         }
+        plant::panic_at("postgres.read");
         read.decode(answer?)
     }
 
@@ -136,6 +138,7 @@ impl PostgresStorage {
 
     async fn apply_list(&self, writes: &[Write]) -> Result<()> {
         let changes = Changes::of(writes)?;
+        plant::panic_at("postgres.write");
         let sql = self.shared.queries.apply();
         let connection = self.connection().await?;
         let client = connection.client()?;

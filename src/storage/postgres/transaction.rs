@@ -18,6 +18,7 @@ use crate::{
     error::{Error, Result, StorageCode, StorageError},
     message::Message,
     meta::{ChildL2Summary, SessionDigest, SessionFilter, SessionMeta, TopologyNode},
+    plant,
     storage::{
         CompressionCache, ListRecords, Store, Transaction, Write, check,
         limit::{self, Deadline},
@@ -69,6 +70,7 @@ impl PostgresTransaction {
         let answer = self
             .guard(connection.run(read.ask(connection.client()?)))
             .await?;
+        plant::panic_at("postgres.within");
         read.decode(answer)
     }
 

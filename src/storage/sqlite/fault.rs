@@ -40,6 +40,10 @@ pub(super) fn of(error: Driver) -> Error {
             StorageCode::Unavailable,
             "the database file cannot be read or written",
         ),
+        _ if is_about_tables(&error) => (
+            StorageCode::Incompatible,
+            "the tables of the file are not those of this storage",
+        ),
         _ => (StorageCode::Failed, "SQLite refused the operation"),
     };
     Error::Storage(StorageError::new(code, message).because(&error))
@@ -48,6 +52,18 @@ pub(super) fn of(error: Driver) -> Error {
 fn is_write(error: &Driver) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     extended == Some(rusqlite::ffi::SQLITE_IOERR_WRITE)
+}
+
+/// A table or column is missing or in the way. SQLite has one code for every statement that it cannot make sense of.
+fn is_about_tables(error: &Driver) -> bool {
+    let message = match error {
+        Driver::SqliteFailure(_, Some(message)) => message,
+        Driver::SqlInputError { msg, .. } => msg,
+        _ => return false,
+    };
+    message.starts_with("no such ")
+        || message.contains("has no column named")
+        || message.ends_with("already exists")
 }
 
 /// Whether the same operation may succeed once another process is done.

@@ -1,5 +1,7 @@
 //! What the thread is given to do.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -23,6 +25,11 @@ pub(super) enum Job {
         reply: Option<Reply<()>>,
     },
     Close(Reply<()>),
+}
+
+/// Does `work`; a panic in it is its error, and the thread goes on.
+pub(super) fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
 }
 
 /// What needs the right to write.

@@ -7,6 +7,8 @@
 mod fault;
 mod file;
 mod jobs;
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
 mod queries;
 mod schema;
 #[cfg(test)]
@@ -30,7 +32,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use self::{
-    jobs::{Job, Reply},
+    jobs::{Job, Reply, caught},
     transaction::SqliteTransaction,
     worker::Worker,
 };
@@ -38,6 +40,7 @@ use crate::{
     error::{Result, StorageCode, StorageError},
     message::Message,
     meta::{ChildL2Summary, SessionDigest, SessionFilter, SessionMeta, TopologyNode},
+    plant,
     storage::{
         CompressionCache, ListRecords, Loaded, Slot, Storage, Store, Transaction, Write, check,
         limit::{self, DEFAULT_TRANSACTION_TIMEOUT},
@@ -132,7 +135,10 @@ impl SqliteStorage {
     ) -> Result<T> {
         ask(&self.jobs()?, |reply| {
             Job::Read(Box::new(move |connection| {
-                drop(reply.send(connection.and_then(how)));
+                drop(reply.send(caught(|| {
+                    plant::panic_at("sqlite.read");
+                    how(connection?)
+                })));
             }))
         })
         .await

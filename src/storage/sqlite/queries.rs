@@ -153,7 +153,7 @@ pub(super) fn load(connection: &mut Connection, id: &Text, slot_name: Slot) -> R
     let fingerprint = rows::fingerprint(number, revision);
     let (first, last) = keys(number);
     let sql = "SELECT summary, compressed_count, fingerprint, last_seq FROM caches
-               WHERE session = ?1 AND fingerprint = ?2 AND last_seq IS NOT NULL";
+               WHERE session = ?1 AND fingerprint = ?2 AND last_seq BETWEEN 0 AND 4294967295";
     let cache = one(&moment, sql, (number, fingerprint.escaped()), |row| {
         Ok((read_cache(row)?, row.get::<_, i64>(3).map_err(fault::of)?))
     })?;
@@ -180,11 +180,24 @@ pub(super) fn load(connection: &mut Connection, id: &Text, slot_name: Slot) -> R
 pub(super) fn history(connection: &Connection, id: &Text) -> Result<Option<(i64, i64)>> {
     let sql = "SELECT number, revision FROM sessions WHERE id = ?1";
     one(connection, sql, [id.escaped()], |row| {
-        Ok((
-            row.get(0).map_err(fault::of)?,
-            row.get(1).map_err(fault::of)?,
-        ))
+        Ok((history_number(row)?, row.get(1).map_err(fault::of)?))
     })
+}
+
+/// The first column, which is half of a key: other hands may have put there what no key has room for.
+pub(super) fn history_number(row: &Row<'_>) -> Result<i64> {
+    half_of_key("sessions.number", row.get(0).map_err(fault::of)?, 31)
+}
+
+pub(super) fn half_of_key(column: &str, number: i64, bits: u32) -> Result<i64> {
+    if (0..1 << bits).contains(&number) {
+        Ok(number)
+    } else {
+        Err(rows::invalid(
+            column,
+            format_args!("expected a number of {bits} bits, got {number}"),
+        ))
+    }
 }
 
 /// The least and the greatest key that a record of the session can have.

@@ -5,11 +5,16 @@ use std::sync::{Arc, mpsc::Sender};
 use async_trait::async_trait;
 use rusqlite::Connection;
 
-use super::{ask, fault, impl_store, jobs::Job, queries, writes};
+use super::{
+    ask, fault, impl_store,
+    jobs::{Job, caught},
+    queries, writes,
+};
 use crate::{
     error::{Error, Result, StorageCode},
     message::Message,
     meta::{ChildL2Summary, SessionDigest, SessionFilter, SessionMeta, TopologyNode},
+    plant,
     storage::{CompressionCache, ListRecords, Store, Transaction, Write, check, limit::Deadline},
     text::{Json, Text},
 };
@@ -37,7 +42,12 @@ impl SqliteTransaction {
         let work = ask(&self.jobs, |reply| {
             Job::Within(
                 self.number,
-                Box::new(move |connection| drop(reply.send(connection.and_then(how)))),
+                Box::new(move |connection| {
+                    drop(reply.send(caught(|| {
+                        plant::panic_at("sqlite.within");
+                        how(connection?)
+                    })));
+                }),
             )
         });
         work.await.map_err(|error| self.explain(error))

@@ -6,7 +6,8 @@
 
 use std::{
     collections::VecDeque,
-    sync::mpsc::{Receiver, RecvTimeoutError},
+    sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -14,16 +15,24 @@ use rusqlite::Connection;
 
 use super::{
     SqliteOptions, fault, file,
-    jobs::{Job, Wish},
+    jobs::{Job, Wish, caught},
     writes,
 };
 use crate::{
     error::{Error, Result, StorageCode, StorageError},
+    plant,
     storage::limit::{self, Deadline},
 };
 
 /// How long to wait before a locked file is tried again: as SQLite's own handler, short first.
 const RETRIES_MS: [u64; 6] = [1, 2, 5, 10, 15, 25];
+
+/// How long the thread looks out for the next job before it sleeps, while jobs come one upon another. To be woken takes
+/// about 50 µs on an idle machine (Linux, two cores, 2026-11), as long as the transaction of a turn.
+const LOOK_OUT: Duration = Duration::from_micros(100);
+
+/// Jobs come one upon another while they come within this time, being woken included.
+const BRISK: Duration = Duration::from_micros(250);
 
 pub(super) struct Worker {
     options: SqliteOptions,
@@ -35,6 +44,8 @@ pub(super) struct Worker {
     /// How often in a row the file was found locked, and when to look again.
     retry: (usize, Instant),
     last_number: u64,
+    /// Whether the last job came right after the one before.
+    brisk: bool,
 }
 
 impl Worker {
@@ -47,6 +58,7 @@ impl Worker {
             waiting: VecDeque::new(),
             retry: (0, Instant::now()),
             last_number: 0,
+            brisk: false,
         }
     }
 
@@ -55,11 +67,7 @@ impl Worker {
         let closing = loop {
             self.expire();
             self.serve();
-            let job = match self.next_look() {
-                None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(at) => jobs.recv_timeout(at.saturating_duration_since(Instant::now())),
-            };
-            match job {
+            match self.next_job(jobs) {
                 Ok(Job::Close(reply)) => break Some(reply),
                 Ok(job) => self.accept(job),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -77,6 +85,23 @@ impl Worker {
         if let Some(reply) = closing {
             let _ = reply.send(Ok(()));
         }
+    }
+
+    fn next_job(&mut self, jobs: &Receiver<Job>) -> std::result::Result<Job, RecvTimeoutError> {
+        let free_since = Instant::now();
+        while self.brisk && free_since.elapsed() < LOOK_OUT {
+            match jobs.try_recv() {
+                Ok(job) => return Ok(job),
+                Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+                Err(TryRecvError::Empty) => thread::yield_now(),
+            }
+        }
+        let job = match self.next_look() {
+            None => jobs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(at) => jobs.recv_timeout(at.saturating_duration_since(Instant::now())),
+        };
+        self.brisk = job.is_ok() && free_since.elapsed() < BRISK;
+        job
     }
 
     fn accept(&mut self, job: Job) {
@@ -153,9 +178,11 @@ impl Worker {
     fn grant(&mut self, wish: Wish) {
         match wish {
             Wish::Write(writes, reply) => {
-                let outcome = self
-                    .writer()
-                    .and_then(|writer| writes::apply(writer, &writes));
+                let outcome = caught(|| {
+                    let connection = self.writer()?;
+                    plant::panic_at("sqlite.write");
+                    writes::apply(connection, &writes)
+                });
                 let outcome = self.finish(outcome);
                 let _ = reply.send(outcome);
             }
@@ -163,7 +190,7 @@ impl Worker {
                 self.last_number += 1;
                 let deadline = Deadline::after(self.options.transaction_timeout);
                 self.open = Some((self.last_number, deadline));
-                let prepared = self.prepare_reading();
+                let prepared = caught(|| self.prepare_reading());
                 if let Err(error) = prepared {
                     let _ = self.end(self.last_number, false);
                     let _ = reply.send(Err(error));
@@ -191,12 +218,11 @@ impl Worker {
 
     /// Commits what went well, rolls back what did not.
     fn finish(&mut self, outcome: Result<()>) -> Result<()> {
-        let outcome = outcome.and_then(|()| {
-            let writer = self.writer()?;
-            let committed = writer
-                .prepare_cached("COMMIT")
-                .and_then(|mut commit| commit.execute(()));
-            committed.map(drop).map_err(fault::of)
+        let outcome = caught(|| {
+            outcome?;
+            plant::panic_at("sqlite.commit");
+            let mut commit = self.writer()?.prepare_cached("COMMIT").map_err(fault::of)?;
+            commit.execute(()).map(drop).map_err(fault::of)
         });
         if outcome.is_err() {
             self.roll_back();
@@ -248,6 +274,7 @@ impl Worker {
 
     /// A `:memory:` database is copied at the beginning of a transaction, for the reads of others.
     fn prepare_reading(&mut self) -> Result<()> {
+        plant::panic_at("sqlite.begin");
         if file::is_memory(&self.options.path) {
             self.reader = Some(file::snapshot(self.writer()?)?);
         }

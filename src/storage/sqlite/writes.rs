@@ -6,7 +6,7 @@ use rusqlite::{Connection, Params};
 
 use super::{
     fault,
-    queries::{self, clamp, history, keys, one},
+    queries::{self, clamp, half_of_key, history, history_number, keys, one},
 };
 use crate::{
     error::Result,
@@ -115,9 +115,9 @@ fn append(connection: &Connection, id: &Text, list: &[Write]) -> Result<()> {
     let take = || {
         let sql = "UPDATE sessions SET next_seq = next_seq + ?2 WHERE id = ?1 RETURNING number, next_seq - ?2";
         one(connection, sql, (id.escaped(), count), |row| {
-            let number: i64 = row.get(0).map_err(fault::of)?;
-            let seq: i64 = row.get(1).map_err(fault::of)?;
-            Ok(keys(number).0 + seq)
+            let seq = row.get(1).map_err(fault::of)?;
+            let seq = half_of_key("sessions.next_seq", seq, 32)?;
+            Ok(keys(history_number(row)?).0 + seq)
         })
     };
     let first = match take()? {
@@ -192,7 +192,7 @@ fn last_covered(
     count: i64,
 ) -> Result<Option<i64>> {
     let sql = "SELECT compressed_count, last_seq FROM caches
-               WHERE session = ?1 AND fingerprint = ?2 AND last_seq IS NOT NULL AND compressed_count <= ?3";
+               WHERE session = ?1 AND fingerprint = ?2 AND last_seq BETWEEN 0 AND 4294967295 AND compressed_count BETWEEN 0 AND ?3";
     let known = one(
         connection,
         sql,

@@ -48,15 +48,15 @@ impl Planner {
     /// The estimate of the part of the prompt that lies before raw record `end`.
     pub(super) fn repeated(&self, from: usize, end: u64) -> u64 {
         let end = usize::try_from(end.saturating_sub(self.base)).unwrap_or(usize::MAX);
-        let shown = self.cleaned.units.iter().skip(from);
-        let before = shown.take_while(|unit| unit.records.end <= end);
-        self.head() + before.map(|unit| unit.weight).sum::<u64>()
+        let units = &self.cleaned.units;
+        let before = units.partition_point(|unit| unit.records.end <= end);
+        self.head() + self.cleaned.weight(from..before.max(from))
     }
 
     /// The uncorrected estimate of the prompt.
     pub(super) fn estimate(&self, from: usize) -> u64 {
-        let shown = self.cleaned.units.iter().skip(from);
-        self.head() + self.input_weight() + shown.map(|unit| unit.weight).sum::<u64>()
+        let shown = self.cleaned.weight(from..self.cleaned.units.len());
+        self.head() + self.input_weight() + shown
     }
 
     /// What stands before the history.

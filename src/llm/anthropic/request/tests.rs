@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    llm::{Options, anthropic, options::Env},
+    llm::{Fragments, Options, anthropic, options::Env},
     message::{MessageBuilder, ToolCall},
     text::{Json, Text},
 };
@@ -39,12 +41,13 @@ fn result(id: &str, text: &str) -> Message {
 
 fn sent(config: &AnthropicConfig, messages: &[Message]) -> Value {
     let request = Request {
-        messages,
+        messages: &messages.to_vec().into(),
+        fragments: None,
         tools: &[],
         max_tokens: None,
         temperature: None,
     };
-    serde_json::from_slice(&body(config, request, false)).unwrap()
+    serde_json::from_str(&body(config, request, false).to_text()).unwrap()
 }
 
 #[test]
@@ -56,12 +59,13 @@ fn the_fields_are_the_protocols() {
     }];
     let messages = [say(Role::User, "u")];
     let request = Request {
-        messages: &messages,
+        messages: &messages.to_vec().into(),
+        fragments: None,
         tools: &tools,
         max_tokens: None,
         temperature: Some(0.5),
     };
-    let text = String::from_utf8(body(&config(""), request, true)).unwrap();
+    let text = body(&config(""), request, true).to_text();
     assert_eq!(
         text,
         r#"{"model":"m","max_tokens":8192,"temperature":0.5,"tools":[{"name":"f","description":"d","input_schema":{}}],"messages":[{"role":"user","content":"u"}],"stream":true}"#
@@ -232,5 +236,74 @@ fn the_last_message_before_the_new_input_is_marked_for_the_cache() {
                 .to_string()
                 .contains("cache_control")
         );
+    }
+}
+
+/// What was said, of a kind that depends on the number.
+fn varied(count: usize) -> Vec<Message> {
+    let one = |n: usize| match n % 7 {
+        0 => say(Role::System, "s"),
+        1 => say(Role::User, &"\"日本\" ".repeat(n % 900)),
+        2 => calling(&" ".repeat(n % 3), &["a", "b"]),
+        3 => result("a", &"r".repeat(n % 300)),
+        4 => result("b", ""),
+        5 => say(Role::User, if n.is_multiple_of(2) { "" } else { "said" }),
+        _ => say(Role::Assistant, "\n"),
+    };
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn a_long_body_is_written_in_pieces_and_as_long_as_was_said() {
+    for count in [995, 996, 998, 999, 1_000] {
+        let messages = varied(count);
+        for config in [config(""), cached()] {
+            let sent = sent(&config, &messages);
+            let sent = sent["messages"].as_array().unwrap();
+            let results = sent
+                .iter()
+                .filter(|turn| turn["content"][0]["type"] == "tool_result");
+            assert!(results.count() >= 142);
+            // An empty text cannot carry the mark.
+            let marked = sent.iter().map(Value::to_string);
+            let marked: Vec<usize> = marked
+                .enumerate()
+                .filter(|(_, turn)| turn.contains("cache_control"))
+                .map(|(n, _)| n)
+                .collect();
+            let last = sent.len() - 2;
+            let expected =
+                Some(last).filter(|_| config.prompt_cache && sent[last]["content"] != "");
+            assert_eq!(marked, Vec::from_iter(expected));
+        }
+    }
+}
+
+#[test]
+fn a_growing_conversation_is_written_as_if_nothing_had_been_kept() {
+    let kept = Arc::new(Fragments::default());
+    let configs = [config(""), cached()];
+    let mut history = varied(700);
+    for round in 0..40_usize {
+        history.extend(varied(9 + round));
+        match round % 8 {
+            3 => drop(history.drain(..round)),
+            5 => history[round * 7] = result("a", "edited"),
+            6 => history.truncate(650),
+            _ => {}
+        }
+        let messages: Messages = history.clone().into();
+        let config = &configs[usize::from(round % 10 > 7)];
+        let of = |fragments| {
+            let request = Request {
+                messages: &messages,
+                fragments,
+                tools: &[],
+                max_tokens: None,
+                temperature: None,
+            };
+            body(config, request, true).to_text()
+        };
+        assert_eq!(of(Some(&kept)), of(None), "{round}");
     }
 }

@@ -1,8 +1,10 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    llm::{Options, openai, options::Env},
+    llm::{Fragments, Options, openai, options::Env},
     message::{MessageBuilder, ToolCall},
     text::Text,
 };
@@ -24,12 +26,13 @@ fn say(role: Role, text: &str) -> MessageBuilder {
 
 fn text_of(config: &OpenAiConfig, messages: &[Message], mode: Mode) -> String {
     let request = Request {
-        messages,
+        messages: &messages.to_vec().into(),
+        fragments: None,
         tools: &[],
         max_tokens: None,
         temperature: None,
     };
-    String::from_utf8(body(config, request, mode)).unwrap()
+    body(config, request, mode).to_text()
 }
 
 fn messages_of(config: &OpenAiConfig, messages: &[Message]) -> Value {
@@ -67,13 +70,14 @@ fn the_fields_come_in_the_documented_order() {
 #[test]
 fn limits_and_temperature_of_the_call_win() {
     let request = Request {
-        messages: &[],
+        messages: &Messages::default(),
+        fragments: None,
         tools: &[],
         max_tokens: Some(7),
         temperature: Some(0.25),
     };
     let read = |config: &OpenAiConfig| -> Value {
-        serde_json::from_slice(&body(config, request, Mode::Whole)).unwrap()
+        serde_json::from_str(&body(config, request, Mode::Whole).to_text()).unwrap()
     };
     let compatible = read(&config(r#","maxOutputTokens":5,"temperature":1"#));
     assert_eq!(
@@ -152,12 +156,13 @@ fn tools_carry_their_schema_as_it_is() {
         input_schema: Json::parse(r#"{"__proto__":1,"x":1e400}"#).unwrap(),
     }];
     let request = Request {
-        messages: &[],
+        messages: &Messages::default(),
+        fragments: None,
         tools: &tools,
         max_tokens: None,
         temperature: None,
     };
-    let text = String::from_utf8(body(&config(""), request, Mode::Whole)).unwrap();
+    let text = body(&config(""), request, Mode::Whole).to_text();
     assert!(text.contains(r#""tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"__proto__":1,"x":1e400}}}],"messages":[]"#), "{text}");
 }
 
@@ -178,4 +183,59 @@ fn half_a_surrogate_pair_stays_an_escape() {
     let messages = [MessageBuilder::new(Role::User, Text::from_utf16(&[0xd83c, 0x61])).build()];
     let text = text_of(&config(""), &messages, Mode::Whole);
     assert!(text.contains(r#""content":"\ud83ca""#), "{text}");
+}
+
+/// What was said, of a kind that depends on the number: long and short, system messages in a row, tools.
+fn varied(count: usize) -> Vec<Message> {
+    let one = |n: usize| match n % 7 {
+        0 | 1 => say(Role::System, &"s\n".repeat(n % 50)),
+        2 => say(Role::User, &"\"日本\" ".repeat(n % 900)),
+        3 => say(Role::Assistant, "").tool_calls(vec![call("c", "f", r#"{"a":"\"\n"}"#)]),
+        4 => say(Role::Tool, &"r".repeat(n % 300)).tool_call_id(Text::from("c")),
+        5 => say(Role::User, ""),
+        _ => say(Role::Assistant, "a").reasoning_content(Some(Text::from("why\t"))),
+    };
+    (0..count).map(|n| one(n).build()).collect()
+}
+
+#[test]
+fn a_long_body_is_written_in_pieces_and_as_long_as_was_said() {
+    let messages = varied(1_000);
+    let text = text_of(&config(r#","echoReasoning":true"#), &messages, Mode::Whole);
+    assert!(text.len() > 4 * script::PIECE, "{}", text.len());
+    let body: Value = serde_json::from_str(&text).unwrap();
+    let sent = body["messages"].as_array().unwrap();
+    let merged = messages.chunks(7).filter(|chunk| chunk.len() > 1).count();
+    assert_eq!(sent.len(), messages.len() - merged);
+    assert_eq!(sent[1]["content"], "\"日本\" ".repeat(2));
+    assert_eq!(body["stream"], false);
+}
+
+#[test]
+fn a_growing_conversation_is_written_as_if_nothing_had_been_kept() {
+    let kept = Arc::new(Fragments::default());
+    let configs = [config(""), config(r#","echoReasoning":true"#)];
+    let mut history = varied(700);
+    for round in 0..40_usize {
+        history.extend(varied(9 + round));
+        match round % 8 {
+            3 => drop(history.drain(..round)),
+            5 => history[round * 7] = say(Role::System, "edited").build(),
+            6 => history.truncate(650),
+            _ => {}
+        }
+        let messages: Messages = history.clone().into();
+        let config = &configs[usize::from(round % 10 > 7)];
+        let of = |fragments| {
+            let request = Request {
+                messages: &messages,
+                fragments,
+                tools: &[],
+                max_tokens: None,
+                temperature: None,
+            };
+            body(config, request, Mode::Whole).to_text()
+        };
+        assert_eq!(of(Some(&kept)), of(None), "{round}");
+    }
 }

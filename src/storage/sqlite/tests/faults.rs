@@ -65,6 +65,41 @@ async fn a_newer_schema_is_refused_by_its_number() {
 }
 
 #[tokio::test]
+async fn a_schema_that_is_there_in_part_is_refused_and_nothing_is_added() {
+    for change in [
+        "DROP TABLE slots",
+        "DROP TABLE records",
+        "DROP TABLE sessions",
+        "ALTER TABLE records DROP COLUMN message",
+        "PRAGMA user_version = 0", // cut off between two steps, and its count with it
+    ] {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("s.db");
+        let whole = storage(&path);
+        whole.apply(vec![append("1")]).await.unwrap();
+        whole.close().await.unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch(change).unwrap();
+        let schema = || -> Vec<String> {
+            let mut all = other
+                .prepare("SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name")
+                .unwrap();
+            let rows = all.query_map((), |row| row.get(0)).unwrap();
+            rows.map(Result::unwrap).collect()
+        };
+        let before = schema();
+        let spoiled = storage(&path);
+        let id = Text::from("s");
+        let error = match spoiled.load(&id, Slot::Insight).await {
+            Err(error) => error,
+            Ok(_) => spoiled.apply(vec![append("2")]).await.unwrap_err(),
+        };
+        assert_eq!(error.code(), Some("incompatible"), "{change}: {error}");
+        assert_eq!(schema(), before, "{change}");
+    }
+}
+
+#[tokio::test]
 async fn a_missing_folder_is_named_and_the_next_call_tries_again() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("missing").join("s.db");
@@ -217,4 +252,88 @@ async fn rows_that_other_hands_spoiled_are_refused_by_table_and_column() {
         assert!(failure.to_string().contains(named), "{failure}");
     }
     storage.apply(vec![append("2")]).await.unwrap();
+}
+
+#[tokio::test]
+async fn numbers_that_no_key_has_room_for_are_refused_and_touch_no_other_session() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("s.db");
+    let storage = storage(&path);
+    storage.apply(vec![append("1"), append("2")]).await.unwrap();
+    let id = Text::from("s");
+    let cache = crate::storage::CompressionCache {
+        summary: Text::from("summary"),
+        compressed_count: 1,
+        fingerprint: Text::default(),
+    };
+    let put = crate::storage::Write::PutCompressionCache {
+        id: id.clone(),
+        cache,
+    };
+    storage.apply(vec![put.clone()]).await.unwrap();
+    let other = Connection::open(&path).unwrap();
+    let set = |sql: &str| assert_eq!(other.execute(sql, ()).unwrap(), 1, "{sql}");
+
+    // A cache that cannot be right is passed over.
+    for count in [i64::MIN, -1, i64::MAX] {
+        set(&format!(
+            "UPDATE caches SET last_seq = {count}, compressed_count = {count}"
+        ));
+        let loaded = storage.load(&id, Slot::Insight).await.unwrap();
+        assert_eq!((loaded.cache, loaded.records.len()), (None, 2));
+        storage.apply(vec![put.clone()]).await.unwrap();
+        assert_eq!(
+            storage
+                .load(&id, Slot::Insight)
+                .await
+                .unwrap()
+                .records
+                .len(),
+            1
+        );
+    }
+
+    let refused = |error: Error, column: &str| {
+        assert_eq!(error.code(), Some("invalid_shape"), "{error}");
+        assert!(error.to_string().starts_with(column), "{error}");
+    };
+    set("UPDATE sessions SET next_seq = -9223372036854775807");
+    refused(
+        storage.apply(vec![append("3")]).await.unwrap_err(),
+        "sessions.next_seq",
+    );
+    set("UPDATE sessions SET next_seq = 3");
+    for number in [i64::MIN, -1 << 31, -1] {
+        set(&format!("UPDATE sessions SET number = {number}"));
+        refused(
+            storage.apply(vec![append("3")]).await.unwrap_err(),
+            "sessions.number",
+        );
+        refused(
+            storage.load(&id, Slot::Insight).await.unwrap_err(),
+            "sessions.number",
+        );
+    }
+    set("UPDATE sessions SET number = 1");
+    storage.apply(vec![append("3")]).await.unwrap();
+    assert_eq!(contents(&storage).await, ["1", "2", "3"]);
+}
+
+#[tokio::test]
+async fn a_panic_on_the_thread_is_an_error_and_the_next_call_works() {
+    let folder = TempDir::new().unwrap();
+    let storage = storage(&folder.path().join("s.db"));
+    storage.apply(vec![append("1")]).await.unwrap();
+    let panicking = storage
+        .read(|_| -> crate::error::Result<()> { panic!("planted") })
+        .await;
+    assert_eq!(
+        panicking.unwrap_err().to_string(),
+        "internal error: planted"
+    );
+    storage.apply(vec![append("2")]).await.unwrap();
+    let transaction = storage.begin().await.unwrap();
+    transaction.apply(vec![append("3")]).await.unwrap();
+    drop(transaction);
+    assert_eq!(contents(&storage).await, ["1", "2"]);
 }
