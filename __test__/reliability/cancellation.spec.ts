@@ -39,7 +39,7 @@ const places: Record<string, () => object> = {
 
 describe.each(Object.entries(places))('on %s', (name, place) => {
   it.each(['a native model', 'a JavaScript model'])(`${turns} turns of %s, most of them aborted, leave what was acknowledged and nothing else`, { timeout: 60_000 + turns * 60 }, async (model) => {
-    const told = await run<Told>('cancelled.mjs', { place: place(), baseURL: model === 'a native model' ? provider.url : undefined, turns, seed }, ['--expose-gc'])
+    const told = await run<Told>('cancelled.mjs', { place: place(), baseURL: model === 'a native model' ? provider.url : undefined, turns, seed })
     console.log(`on ${name}, ${model}, seed ${seed}:`, JSON.stringify(told))
     expect(told).toEqual({ resolved: expect.any(Number), aborted: expect.any(Number), listeners: 0, lateCalls: 0, latePieces: 0, heapGrowthKb: expect.any(Number), resources: [] })
     expect(told.resolved + told.aborted).toBeGreaterThanOrEqual(turns)

@@ -1,17 +1,21 @@
-// Holds conversations and aborts most turns at a random instant: node --expose-gc cancelled.mjs JSON
+// Holds conversations and aborts most turns at a random instant: node cancelled.mjs JSON
 //
 // JSON: { place, baseURL?, turns, seed }. Prints what it found as JSON; ends with an error where a promise is broken.
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { getEventListeners } from 'node:events'
 import { setImmediate as nextLoop, setTimeout as pause } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { createSession } from '@stello-ai/session'
 import { openModel, openPlace } from './places.mjs'
 import { answerTo, random } from './random.mjs'
 
 const { place, baseURL, turns, seed } = JSON.parse(process.argv[2] ?? '{}')
 const chance = random(seed)
-const collect = /** @type {() => void} */ (globalThis.gc)
+setFlagsFromString('--expose-gc')
+/** @type {() => void} */
+const collect = runInNewContext('gc')
 process.on('unhandledRejection', (reason) => {
   throw reason
 })

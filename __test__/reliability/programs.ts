@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
 /** Runs a program of this folder to its own end, and answers the last line it printed, as JSON. */
-export async function run<T>(name: string, options: object, flags: string[] = []): Promise<T> {
-  const child = spawn(process.execPath, [...flags, file(name), JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'pipe'] })
+export async function run<T>(name: string, options: object): Promise<T> {
+  const child = spawn(process.execPath, [file(name), JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'pipe'] })
   let [output, complaint] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text))

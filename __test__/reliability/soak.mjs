@@ -1,10 +1,10 @@
-// An hour of a busy application, as fast as it goes: node --expose-gc __test__/reliability/soak.mjs [JSON]
+// An hour of a busy application, as fast as it goes: node __test__/reliability/soak.mjs [JSON]
 //
 // JSON: { place, baseURL, turns, seed }. Sessions are created, loaded, forked, used with every kind of turn and a part of them aborted,
 // archived, deleted and dropped; their number stays the same. Samples of what the process holds are taken all along, and a line is laid
 // through those after the first third. Prints it as JSON.
 //
-//   node --expose-gc __test__/reliability/soak.mjs '{"turns":72000}'
+//   node __test__/reliability/soak.mjs '{"turns":72000}'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
@@ -13,6 +13,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { createMainSession, createSession, forkSession, loadSession } from '@stello-ai/session'
 import { openModel, openPlace } from './places.mjs'
 import { random, seedOfRun } from './random.mjs'
@@ -23,7 +25,10 @@ const folder = mkdtempSync(join(tmpdir(), 'stello-soak-'))
 const provider = given.baseURL === undefined ? spawn(process.execPath, [fileURLToPath(new URL('provider.mjs', import.meta.url)), JSON.stringify({ seed, faults: 0.02, latencyMs: 2 })], { stdio: ['pipe', 'pipe', 'inherit'] }) : undefined
 const baseURL = provider === undefined ? given.baseURL : (await once(createInterface(provider.stdout), 'line'))[0]
 const place = given.place ?? { sqlite: { path: join(folder, 'soak.db'), synchronous: 'normal' } }
-const collect = /** @type {() => void} */ (globalThis.gc)
+// As --expose-gc does, which a command need not say then.
+setFlagsFromString('--expose-gc')
+/** @type {() => void} */
+const collect = runInNewContext('gc')
 const chance = random(seed)
 const storage = openPlace(place)
 const native = openModel(baseURL, chance, 1)

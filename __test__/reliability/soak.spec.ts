@@ -36,7 +36,7 @@ const places: Record<string, () => object> = {
 
 describe.each(Object.entries(places))('on %s', (name, place) => {
   it(`${turns} turns of every kind leave heap, memory, handles and threads as they were`, { timeout: 60_000 + turns * 60 }, async () => {
-    const told = await run<Told>('soak.mjs', { place: place(), baseURL: provider.url, turns, seed, samples: isLong ? 60 : 20 }, ['--expose-gc'])
+    const told = await run<Told>('soak.mjs', { place: place(), baseURL: provider.url, turns, seed, samples: isLong ? 60 : 20 })
     console.log(`on ${name}:`, JSON.stringify(told))
     expect(told.turns).toBeGreaterThanOrEqual(turns)
     const { heapKb, externalKb, rssKb, handles, threads } = told.growthPerThousandTurns
