@@ -1,6 +1,6 @@
 // The examples, run as a reader runs them.
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,6 +25,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 function run(example: string, ...args: string[]) {
   return promisify(execFile)(process.execPath, [join(root, example), ...args], { env, cwd: folder })
 }
+
+it.each(['README.md', 'README.zh-CN.md'])('all of them stand in %s', (path) => {
+  const text = readFileSync(join(root, path), 'utf8')
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+  const names = readdirSync(join(root, 'examples')).filter((name) => name !== 'support')
+  const command = (name: string) => Object.keys(scripts).find((script) => scripts[script] === `node examples/${name}`)
+  expect(names.filter((name) => !text.includes(`examples/${name}`) && !text.includes(`npm run ${command(name)}`))).toEqual([])
+})
 
 describe('the demo', () => {
   it('holds a conversation and goes on with it in another process', async () => {

@@ -6,6 +6,7 @@ const asModules = process.env.JEST_MODULES === 'esm'
 export default {
   rootDir: fileURLToPath(new URL('../..', import.meta.url)),
   testMatch: ['<rootDir>/__test__/jest/*.test.ts'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'], // the package once more, as it is published
   testEnvironment: 'node',
   transform: { '\\.ts$': '<rootDir>/__test__/jest/typescript.cjs' },
   extensionsToTreatAsEsm: asModules ? ['.ts'] : [],

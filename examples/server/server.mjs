@@ -1,6 +1,8 @@
 // A chat in the browser, on Express:
 //
-//   cd examples/server && npm ci && npm start
+//   cd examples/server && npm start
+//
+// In a copy of this folder, leave out `prestart` and name a version of @stello-ai/session in package.json.
 //
 // PORT says where to listen (3000), CONVERSATIONS names the SQLite file (conversations.db).
 import { fileURLToPath } from 'node:url'

@@ -17,6 +17,7 @@ use super::{
     text::{FromJs, ToJs},
 };
 use crate::{
+    context::budget,
     error::{Error, Result, StorageCode, StorageError},
     message::Message,
     meta::SessionFilter,
@@ -298,7 +299,11 @@ impl<'a> Arguments<'a> {
     }
 
     fn record(&self, index: usize) -> Result<Message> {
-        Message::parse(self.raw(index)).map_err(|error| self.wrong(index, &error))
+        let record = Message::parse(self.raw(index)).map_err(|error| self.wrong(index, &error))?;
+        // A storage in memory keeps the weight with the record: taken now, while the text is in the processor's cache, it costs a
+        // tenth of what it would in the turn that needs it.
+        let _ = record.weight_with(budget::weigh);
+        Ok(record)
     }
 
     fn wrong(&self, index: usize, problem: &dyn std::fmt::Display) -> Error {

@@ -1,17 +1,33 @@
 //! The pieces of a stream on their way to JavaScript: gathered here, told of once, taken all together.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::Instant;
 
 use super::{
     bridge::{Ask, Inner},
     js_store::json,
+    runtime::runtime,
 };
 use crate::{llm::Chunk, plant, session::PieceSink};
 
-/// A JSON array that is still open, or empty text.
+/// Nobody reads faster than that, and waking a thread costs as much as taking dozens of pieces.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+
 #[derive(Default)]
 pub(super) struct Pieces {
-    pending: Mutex<String>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// A JSON array that is still open, or empty text.
+    pending: String,
+    /// When JavaScript was last told of some.
+    told: Option<Instant>,
 }
 
 impl Pieces {
@@ -36,25 +52,49 @@ impl Pieces {
 
     /// Everything there is, as a JSON array; `None` for nothing.
     pub(super) fn take(&self) -> Option<String> {
-        let mut pending =
-            std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut pending = std::mem::take(&mut self.lock().pending);
         (!pending.is_empty()).then(|| {
             pending.push(']');
             pending
         })
     }
 
-    fn push(&self, bridge: &Inner, operation: u32, write: impl FnOnce(&mut String)) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+    fn push(
+        self: &Arc<Self>,
+        bridge: &Arc<Inner>,
+        operation: u32,
+        write: impl FnOnce(&mut String),
+    ) {
+        let mut state = self.lock();
         plant::panic_at("pieces");
-        let first = pending.is_empty();
-        pending.push(if first { '[' } else { ',' });
-        write(&mut pending);
-        drop(pending);
+        let first = state.pending.is_empty();
+        state.pending.push(if first { '[' } else { ',' });
+        write(&mut state.pending);
         // Whoever was told and has not come yet will take this piece too.
-        if first {
-            bridge.tell(operation, Ask::Pieces);
+        if !first {
+            return;
         }
+        let now = Instant::now();
+        let next = state.told.map(|told| told + SHORTEST_PAUSE);
+        let waits = next.filter(|&next| now < next);
+        state.told = Some(waits.unwrap_or(now));
+        drop(state);
+        match (waits, runtime()) {
+            (Some(next), Some(runtime)) => {
+                let bridge = bridge.clone();
+                runtime.spawn(async move {
+                    tokio::time::sleep_until(next).await;
+                    bridge.tell(operation, Ask::Pieces);
+                });
+            }
+            _ => {
+                bridge.tell(operation, Ask::Pieces);
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,14 +6,17 @@ const lifecycle = require('./lifecycle.cjs')
 const { createAnthropicAdapter, createClaude, createGPT, createOpenAICompatibleAdapter } = require('./llm.cjs')
 const { InMemoryStorageAdapter, PostgresStorageAdapter, SqliteStorageAdapter } = require('./storages.cjs')
 const { MainSession, Session } = require('./session.cjs')
-const tools = require('./tool.cjs')
 
 const { createMainSession, createSession, forkSession, listSessionDigests, loadMainSession, loadSession } = lifecycle
-const { tool } = tools
+
+/** @type {typeof import('../../index.js').tool} */
+function tool(...args) {
+  return require('./tool.cjs').tool(...args)
+}
 
 /** @param {() => import('../../index.js').Session | import('../../index.js').MainSession} getParent */
 function createSessionTool(getParent) {
-  return tools.createSessionTool(getParent, lifecycle.forkForTool)
+  return require('./tool.cjs').createSessionTool(getParent, lifecycle.forkForTool)
 }
 
 module.exports = {

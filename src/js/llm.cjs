@@ -5,9 +5,6 @@ const { AdapterHandle } = require('./addon.cjs')
 const check = require('./check.cjs')
 const { errorFromFault } = require('./errors.cjs')
 const { Operation, abortReason } = require('./operation.cjs')
-const { Pieces } = require('./pieces.cjs')
-const shapes = require('./shapes.cjs')
-const { toolSpecs } = require('./tool.cjs')
 
 /**
  * @import { AnthropicAdapterOptions, ClaudeOptions, CustomClaudeOptions, CustomGPTOptions, GPTOptions, LLMAdapter, LLMChunk, LLMCompleteOptions,
@@ -42,7 +39,7 @@ const VARIABLES = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORG_ID', 'OPENAI
  * @returns {LLMAdapter}
  */
 function createAdapter(factory, given) {
-  if (given === null || typeof given !== 'object') throw check.wrong('options', 'an object', given)
+  if (!check.isObject(given)) throw check.wrong('options', 'an object', given)
   checkKinds(given)
   const { extraBody } = given
   /** @type {Record<string, string>} */
@@ -86,7 +83,7 @@ function checkKinds(options) {
   for (const [name, value] of Object.entries(options)) {
     const lost = ['function', 'symbol', 'bigint'].includes(typeof value) || (typeof value === 'number' && !Number.isFinite(value))
     if (lost) throw check.wrong(`options.${name}`, 'a value that JSON can hold', value)
-    if (value !== null && typeof value === 'object' && !isPlainObject(value)) throw check.wrong(`options.${name}`, 'a plain object', value)
+    if (value !== null && typeof value === 'object' && (!check.isObject(value) || !isPlainObject(value))) throw check.wrong(`options.${name}`, 'a plain object', value)
   }
 }
 
@@ -107,7 +104,8 @@ function isPlainObject(value) {
 function lazyStream(handle, signal, call) {
   /** @type {Operation<null> | undefined} */
   let operation
-  /** @type {Pieces<LLMChunk>} */
+  const { Pieces } = require('./pieces.cjs')
+  /** @type {import('./pieces.cjs').Pieces<LLMChunk>} */
   const pieces = new Pieces(() => operation?.cancel())
   const iterator = pieces[Symbol.asyncIterator]()
   const begin = () => {
@@ -141,7 +139,8 @@ function lazyStream(handle, signal, call) {
  * @returns {{ signal: AbortSignal | undefined, call: string }}
  */
 function checkCall(messages, given) {
-  if (!Array.isArray(messages)) throw check.wrong('messages', 'an array of messages', messages)
+  if (!check.isArray(messages)) throw check.wrong('messages', 'an array of messages', messages)
+  const shapes = require('./shapes.cjs')
   for (let index = 0; index < messages.length; index++) shapes.message(messages[index], shapes.argument(`messages[${index}]`))
   const { signal, tools, maxTokens, temperature } = check.options('options', given)
   check.signal('options.signal', signal)
@@ -149,7 +148,7 @@ function checkCall(messages, given) {
     throw check.wrong('options.maxTokens', 'a positive integer', maxTokens)
   }
   if (temperature !== undefined && !Number.isFinite(temperature)) throw check.wrong('options.temperature', 'a finite number', temperature)
-  return { signal, call: check.json('messages', { messages, tools: toolSpecs(tools), maxTokens, temperature }) }
+  return { signal, call: check.json('messages', { messages, tools: require('./tool.cjs').toolSpecs(tools), maxTokens, temperature }) }
 }
 
 module.exports = {

@@ -5,9 +5,7 @@ const native = require('./addon.cjs')
 const check = require('./check.cjs')
 const { Operation } = require('./operation.cjs')
 const { Ask } = require('./dispatch.cjs')
-const { ShownRecords } = require('./shown-records.cjs')
 const { directHandle, storageHandle } = require('./native-storage.cjs')
-const { applyForNative, readForNative } = require('./storage-calls.cjs')
 
 /** @import { CompressFn, ConsolidateFn, IntegrateFn, LLMAdapter, SessionMeta, ToolSpec } from '../../index.js' */
 /** @import { SessionHandle } from './native.cjs' */
@@ -22,7 +20,7 @@ const { applyForNative, readForNative } = require('./storage-calls.cjs')
 /** What is behind the methods of a session: the native handle, and what only JavaScript can hold. */
 class SessionCore {
   handle = new native.SessionHandle()
-  shown = new ShownRecords()
+  /** @type {import('./shown-records.cjs').ShownRecords | undefined} */ #shown
   /** What was read of a JavaScript storage. @type {import('./records.cjs').SeenRecords} */
   #seen = { marks: [], texts: [] }
   /** @type {SessionMeta | undefined} */ #meta
@@ -53,6 +51,11 @@ class SessionCore {
       this.#metaVersion = version
     }
     return this.#meta
+  }
+
+  /** What a model in JavaScript was shown of a native storage's records. */
+  get shown() {
+    return (this.#shown ??= new (require('./shown-records.cjs').ShownRecords)())
   }
 
   get id() {
@@ -124,9 +127,9 @@ class StorageOperation extends Operation {
   async answer(bridge, question, ask, payload) {
     switch (ask) {
       case Ask.Storage:
-        return bridge.answer(question, await readForNative(this.#storage, payload, (meta) => (this.#meta = meta)))
+        return bridge.answer(question, await require('./storage-calls.cjs').readForNative(this.#storage, payload, (meta) => (this.#meta = meta)))
       case Ask.Apply:
-        await applyForNative(this.#storage, payload, this.#meta)
+        await require('./storage-calls.cjs').applyForNative(this.#storage, payload, this.#meta)
         return bridge.answer(question, 'null')
       case Ask.Function: {
         const fn = this.#fn

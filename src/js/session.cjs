@@ -4,14 +4,10 @@
 const check = require('./check.cjs')
 const { SessionArchivedError } = require('./errors.cjs')
 const { abortReason, insideTurnOf } = require('./operation.cjs')
-const { Pieces } = require('./pieces.cjs')
-const { copyRecord } = require('./records.cjs')
 const { SessionCore } = require('./session-core.cjs')
-const shapes = require('./shapes.cjs')
-const { callStorage, wrongShape } = require('./storage-calls.cjs')
-const { TurnStream } = require('./stream.cjs')
-const { toolSpecs } = require('./tool.cjs')
-const { TurnOperation } = require('./turn.cjs')
+
+// What is needed by what a session does, and not for making one, is loaded when it is needed: each file takes its part of the time that
+// an application waits for its first line.
 
 /** @import { Bound } from './session-core.cjs' */
 
@@ -21,6 +17,9 @@ const { TurnOperation } = require('./turn.cjs')
  * @type {WeakMap<Function, SessionCore>}
  */
 const cores = new WeakMap()
+
+/** @type {typeof import('./turn.cjs').TurnOperation | undefined} */
+let TurnOperation
 
 /** Only this package makes sessions. */
 const KEY = Symbol('stello.session')
@@ -36,7 +35,9 @@ const shared = {
   },
 
   stream(core, content, options) {
-    /** @type {Pieces<string>} */
+    const { Pieces } = require('./pieces.cjs')
+    const { TurnStream } = require('./stream.cjs')
+    /** @type {import('./pieces.cjs').Pieces<string>} */
     const pieces = new Pieces()
     const { signal } = checkTurn(core, 'stream()', content, options)
     let result
@@ -53,6 +54,8 @@ const shared = {
     check.optionalRole('options.role', role)
     check.optionalCount('options.limit', limit)
     check.optionalCount('options.offset', offset)
+    const { copyRecord } = require('./records.cjs')
+    const { callStorage, wrongShape } = require('./storage-calls.cjs')
     const query = [role, limit, offset].every((value) => value === undefined) ? [] : [withoutUndefined({ role, limit, offset })]
     const records = await callStorage(core.storage, 'listRecords', core.id, ...query)
     if (!Array.isArray(records)) throw wrongShape('listRecords', `expected an array, got ${check.describe(records)}`)
@@ -95,7 +98,7 @@ const shared = {
   },
 
   setTools(core, tools) {
-    toolSpecs(tools, 'tools')
+    require('./tool.cjs').toolSpecs(tools, 'tools')
     core.tools = tools
   },
 }
@@ -210,7 +213,8 @@ function wrap(core) {
  * @param {any} session
  */
 function coreOf(session) {
-  return typeof session?.fork === 'function' ? cores.get(session.fork) : undefined
+  const fork = check.isObject(session) ? /** @type {any} */ (session).fork : undefined
+  return typeof fork === 'function' ? cores.get(fork) : undefined
 }
 
 /** @param {SessionCore} core */
@@ -237,9 +241,9 @@ function checkTurn(core, method, content, options) {
 
 /** @param {any} content */
 function checkToolResults(content) {
-  if (content === null || typeof content !== 'object') throw check.wrong('content', 'a string or { toolResults }', content)
-  const { toolResults } = content
-  if (!Array.isArray(toolResults)) throw check.wrong('content.toolResults', 'an array of tool results', toolResults)
+  if (!check.isObject(content)) throw check.wrong('content', 'a string or { toolResults }', content)
+  const { toolResults } = /** @type {{ toolResults?: unknown }} */ (content)
+  if (!check.isArray(toolResults)) throw check.wrong('content.toolResults', 'an array of tool results', toolResults)
   if (toolResults.length === 0) throw new TypeError('content.toolResults must hold at least one tool result, got an empty array')
 }
 
@@ -248,7 +252,7 @@ function checkToolResults(content) {
  * @param {string} method
  * @param {any} content what checkTurn lets through
  * @param {unknown} options
- * @param {Pieces<string> | undefined} pieces
+ * @param {import('./pieces.cjs').Pieces<string> | undefined} pieces
  */
 function beginTurn(core, method, content, options, pieces) {
   const { signal } = checkTurn(core, method, content, options)
@@ -256,6 +260,7 @@ function beginTurn(core, method, content, options, pieces) {
   if (insideTurnOf(core.key)) {
     throw new Error(`a turn of session "${core.id}" cannot begin inside one of its own callbacks: it would wait for itself`)
   }
+  TurnOperation ??= require('./turn.cjs').TurnOperation
   const operation = new TurnOperation(core, signal, pieces)
   if (typeof content === 'string') return operation.run(content, false)
   return operation.run(check.json('content', { toolResults: content.toolResults }), true)
@@ -294,6 +299,7 @@ async function forkAs(parent, name, given) {
  * @param {unknown} chosen
  */
 function messagesOf(chosen) {
+  const shapes = require('./shapes.cjs')
   shapes.arrayOf('message', shapes.message)(chosen, (field, expected, got) =>
     new TypeError(`options.context must return ${field === '' ? 'an array of messages' : `messages; ${field} must be ${expected}`}, got ${check.describe(got)}`),
   )
@@ -321,7 +327,7 @@ function inherited(parent, options) {
  */
 function checkBound(name, { llm, tools, compressFn, consolidateFn, integrateFn }) {
   if (llm !== undefined) check.adapter(`${name}.llm`, llm)
-  toolSpecs(tools, `${name}.tools`)
+  if (tools !== undefined) require('./tool.cjs').toolSpecs(tools, `${name}.tools`)
   check.optionalFunction(`${name}.compressFn`, compressFn)
   check.optionalFunction(`${name}.consolidateFn`, consolidateFn)
   check.optionalFunction(`${name}.integrateFn`, integrateFn)

@@ -9,7 +9,6 @@ const { copyRecords, outline, readAll, resolvePrompt } = require('./records.cjs'
 const { applyForNative } = require('./storage-calls.cjs')
 const { nativeAdapter } = require('./llm.cjs')
 const { directHandle } = require('./native-storage.cjs')
-const { toolSpecs } = require('./tool.cjs')
 
 /** @import { LLMAdapter, SendResult } from '../../index.js' */
 /** @import { SessionCore } from './session-core.cjs' */
@@ -33,7 +32,7 @@ function adapterNumber(llm) {
 function momentOf({ llm: given, compressFn, tools, storage }) {
   // No turn begins without an adapter, and none takes it away.
   const llm = /** @type {LLMAdapter} */ (given)
-  const specs = tools === undefined || tools.length === 0 ? undefined : toolSpecs(tools)
+  const specs = tools === undefined || tools.length === 0 ? undefined : require('./tool.cjs').toolSpecs(tools)
   return { llm, compressFn, specs, storage: directHandle(storage), adapter: nativeAdapter(llm) }
 }
 

@@ -190,7 +190,10 @@ async fn assemble(
         fixed: &fixed,
         history: read.records.outline(),
         base: read.base,
-        new_tokens: new.iter().map(budget::weigh).fold(0, u32::saturating_add),
+        new_tokens: new
+            .iter()
+            .map(|message| message.weight_with(budget::weigh))
+            .fold(0, u32::saturating_add),
         new_count: u32::try_from(new.len()).unwrap_or(u32::MAX),
         answers_pending: new
             .first()

@@ -247,7 +247,7 @@ fn varied(count: usize) -> Vec<Message> {
         2 => calling(&" ".repeat(n % 3), &["a", "b"]),
         3 => result("a", &"r".repeat(n % 300)),
         4 => result("b", ""),
-        5 => say(Role::User, if n % 2 == 0 { "" } else { "said" }),
+        5 => say(Role::User, if n.is_multiple_of(2) { "" } else { "said" }),
         _ => say(Role::Assistant, "\n"),
     };
     (0..count).map(one).collect()
