@@ -128,7 +128,7 @@ describe('a tool is refused', () => {
     ['description must be a string, got number', ['a', 1]],
     ['execute must be a function, got undefined', ['a', 'b', {}]],
     ['inputSchema must be a zod shape, such as { query: z.string() }, got null', ['a', 'b', null, execute]],
-    ['inputSchema must be a zod shape, such as { query: z.string() }, got object', ['a', 'b', z.object({}), execute]],
+    ['inputSchema must be a zod shape, such as { query: z.string() }, got a zod schema: give the shape of z.object(shape), or schema.shape', ['a', 'b', z.object({}), execute]],
     ['inputSchema.query must be a zod schema, got string', ['a', 'b', { query: 'string' }, execute]],
     ['inputSchema.query must be a zod schema, got object', ['a', 'b', { query: { type: 'string' } }, execute]],
     ['inputSchema.b is of zod 3, those before it are of zod 4: use one version', ['a', 'b', { a: z.string(), b: zod3.z.string() }, execute]],

@@ -7,6 +7,10 @@
     clippy::panic,
     reason = "a measurement that fails is none"
 )]
+#![expect(
+    clippy::semicolon_if_nothing_returned,
+    reason = "a shape is one expression"
+)]
 
 use std::{hint::black_box, iter::repeat_n};
 
@@ -36,7 +40,7 @@ const SHAPES: &[Shape] = &[
         stream("data:\n".repeat(n / 6), 64)
     }),
     ("sse: bytes that are not UTF-8", |n| {
-        stream_of(vec![0xf0; n], 3)
+        stream_of(&vec![0xf0; n], 3)
     }),
     ("stream: events", |n| stream(event("x").repeat(n / 100), 64)),
     ("stream: white space before it", |n| {
@@ -174,7 +178,9 @@ const SHAPES: &[Shape] = &[
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (Some(name), Some(size)) = (arguments.next(), arguments.next()) else {
-        SHAPES.iter().for_each(|(name, _)| println!("{name}"));
+        for (name, _) in SHAPES {
+            println!("{name}");
+        }
         return;
     };
     let shape = SHAPES.iter().find(|(known, _)| *known == name);
@@ -184,11 +190,12 @@ fn main() {
     run(size.parse().unwrap());
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "bodies are made for this")]
 fn stream(body: String, piece: usize) {
-    stream_of(body.into_bytes(), piece);
+    stream_of(body.as_bytes(), piece);
 }
 
-fn stream_of(body: Vec<u8>, piece: usize) {
+fn stream_of(body: &[u8], piece: usize) {
     let _ = black_box(read(body.chunks(piece).map(<[u8]>::to_vec).collect()));
 }
 

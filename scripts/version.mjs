@@ -9,7 +9,7 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 for (const platform of readdirSync(join(root, 'npm'))) replace(join('npm', platform, 'package.json'), /(?<="version": ")[^"]+/)
 replace('Cargo.toml', /(?<=^version = ")[^"]+/m)
-replace('Cargo.lock', /(?<=^name = "stello-session"\nversion = ")[^"]+/m)
+for (const lock of ['Cargo.lock', join('fuzz', 'Cargo.lock')]) replace(lock, /(?<=^name = "stello-session"\nversion = ")[^"]+/m)
 
 /**
  * @param {string} file

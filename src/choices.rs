@@ -78,9 +78,9 @@ impl<'a> Choices<'a> {
     /// Anything that JavaScript takes for a string, halves of surrogate pairs included.
     pub fn units(&mut self) -> Vec<u16> {
         let high = [0, 0, 0, 0x4e, 0xd8, 0xdc, 0x20, 0xff];
-        let unit = |pair: &[u8]| match pair {
-            &[low, at] => u16::from(low) | high.get(usize::from(at % 8)).map_or(0, |h| h << 8),
-            &[low] => u16::from(low),
+        let unit = |pair: &[u8]| match *pair {
+            [low, at] => u16::from(low) | high.get(usize::from(at % 8)).map_or(0, |h| h << 8),
+            [low] => u16::from(low),
             _ => 0,
         };
         self.bytes().chunks(2).map(unit).collect()

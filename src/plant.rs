@@ -4,7 +4,7 @@
 static PLACE: std::sync::Mutex<Option<String>> = std::sync::Mutex::new(None);
 
 /// From now on [`panic_at`] panics at `place`; with `None` nowhere.
-#[cfg(feature = "faults")]
+#[cfg(all(feature = "faults", feature = "node"))]
 pub(crate) fn plant(place: Option<String>) {
     *PLACE
         .lock()
@@ -12,16 +12,13 @@ pub(crate) fn plant(place: Option<String>) {
 }
 
 #[cfg(feature = "faults")]
-#[expect(clippy::panic, reason = "it is what this is for")]
 pub(crate) fn panic_at(place: &str) {
     let planted = PLACE
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
         .as_deref()
         == Some(place);
-    if planted {
-        panic!("planted at {place}");
-    }
+    assert!(!planted, "planted at {place}");
 }
 
 #[cfg(not(feature = "faults"))]

@@ -13,9 +13,40 @@ function describe(value) {
   if (value === null || value === undefined) return String(value)
   if (typeof value === 'string') return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}… (string)` : `${JSON.stringify(value)} (string)`
   if (typeof value === 'function') return 'a function'
+  if (isRevoked(value)) return 'a revoked Proxy'
   if (Array.isArray(value)) return `an array of ${value.length}`
   if (typeof value === 'object') return 'an object'
   return `${String(value)} (${typeof value})`
+}
+
+/**
+ * Of a Proxy that was revoked nothing can be read; asking whether it is an array is how one tells.
+ *
+ * @param {unknown} value
+ */
+function isRevoked(value) {
+  try {
+    Array.isArray(value)
+    return false
+  } catch {
+    return true
+  }
+}
+
+/**
+ * @param {any} value
+ * @returns {value is object}
+ */
+function isObject(value) {
+  return value !== null && typeof value === 'object' && !isRevoked(value)
+}
+
+/**
+ * @param {any} value
+ * @returns {value is any[]}
+ */
+function isArray(value) {
+  return !isRevoked(value) && Array.isArray(value)
 }
 
 /**
@@ -51,18 +82,18 @@ function optionalFunction(name, value) {
  */
 function options(name, value) {
   if (value === undefined) return {}
-  if (value === null || typeof value !== 'object') throw wrong(name, 'an object', value)
+  if (!isObject(value)) throw wrong(name, 'an object', value)
   return value
 }
 
 /** @type {(name: string, value: unknown) => void} */
 function storage(name, value) {
-  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) throw wrong(name, 'a storage object', value)
+  if ((typeof value !== 'function' && !isObject(value)) || isRevoked(value)) throw wrong(name, 'a storage object', value)
 }
 
 /** @type {(name: string, value: unknown) => void} */
 function adapter(name, value) {
-  if (value === null || typeof value !== 'object' && typeof value !== 'function') throw wrong(name, 'an LLMAdapter', value)
+  if ((typeof value !== 'function' && !isObject(value)) || isRevoked(value)) throw wrong(name, 'an LLMAdapter', value)
   /** @type {Partial<Record<keyof import('../../index.js').LLMAdapter, unknown>>} */
   const { complete, stream, maxContextTokens: window } = value
   if (typeof complete !== 'function') throw wrong(`${name}.complete`, 'a function', complete)
@@ -77,7 +108,7 @@ function adapter(name, value) {
  */
 function signal(name, value) {
   if (value === undefined) return
-  if (value === null || typeof value !== 'object') throw wrong(name, 'an AbortSignal', value)
+  if (!isObject(value)) throw wrong(name, 'an AbortSignal', value)
   /** @type {Partial<Record<keyof AbortSignal, unknown>>} */
   const { aborted, addEventListener } = value
   if (typeof aborted !== 'boolean' || typeof addEventListener !== 'function') throw wrong(name, 'an AbortSignal', value)
@@ -86,21 +117,21 @@ function signal(name, value) {
 /** @type {(name: string, value: unknown) => void} */
 function optionalTags(name, value) {
   if (value === undefined) return
-  if (!Array.isArray(value)) throw wrong(name, 'an array of strings', value)
+  if (!isArray(value)) throw wrong(name, 'an array of strings', value)
   value.forEach((tag, index) => string(`${name}[${index}]`, tag))
 }
 
 /** @type {(name: string, value: unknown) => void} */
 function optionalMetadata(name, value) {
   if (value === undefined) return
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw wrong(name, 'an object', value)
+  if (!isObject(value) || Array.isArray(value)) throw wrong(name, 'an object', value)
   const text = json(name, value)
   if (!text.startsWith('{')) throw new TypeError(`${name} must be an object, got one that JSON writes as ${text.slice(0, 60)}`)
 }
 
 /** @type {(name: string, value: unknown) => void} */
 function optionalTools(name, value) {
-  if (value !== undefined && !Array.isArray(value)) throw wrong(name, 'an array of tools', value)
+  if (value !== undefined && !isArray(value)) throw wrong(name, 'an array of tools', value)
 }
 
 /**
@@ -184,6 +215,6 @@ function optionalPositive(name, value) {
 }
 
 module.exports = {
-  adapter, describe, isRole, json, optionalCount, optionalFunction, optionalMetadata, optionalPositive, optionalRole, optionalString, optionalTags, optionalTools, options, signal,
+  adapter, describe, isArray, isObject, isRole, json, optionalCount, optionalFunction, optionalMetadata, optionalPositive, optionalRole, optionalString, optionalTags, optionalTools, options, signal,
   storage, string, wrong,
 }

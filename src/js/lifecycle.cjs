@@ -75,6 +75,7 @@ async function listSessionDigests(storage, filter) {
  */
 async function forkForTool(parent, options) {
   const core = coreOf(parent)
+  if (core === undefined && (!check.isObject(parent) || typeof parent.fork !== 'function')) throw check.wrong('the result of getParent()', 'a session', parent)
   return core !== undefined && typeof core.storage.putNode === 'function' ? forkSession(parent, options) : parent.fork(options)
 }
 

@@ -39,7 +39,7 @@ const VARIABLES = ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORG_ID', 'OPENAI
  * @returns {LLMAdapter}
  */
 function createAdapter(factory, given) {
-  if (given === null || typeof given !== 'object') throw check.wrong('options', 'an object', given)
+  if (!check.isObject(given)) throw check.wrong('options', 'an object', given)
   checkKinds(given)
   const { extraBody } = given
   /** @type {Record<string, string>} */
@@ -83,7 +83,7 @@ function checkKinds(options) {
   for (const [name, value] of Object.entries(options)) {
     const lost = ['function', 'symbol', 'bigint'].includes(typeof value) || (typeof value === 'number' && !Number.isFinite(value))
     if (lost) throw check.wrong(`options.${name}`, 'a value that JSON can hold', value)
-    if (value !== null && typeof value === 'object' && !isPlainObject(value)) throw check.wrong(`options.${name}`, 'a plain object', value)
+    if (value !== null && typeof value === 'object' && (!check.isObject(value) || !isPlainObject(value))) throw check.wrong(`options.${name}`, 'a plain object', value)
   }
 }
 
@@ -139,7 +139,7 @@ function lazyStream(handle, signal, call) {
  * @returns {{ signal: AbortSignal | undefined, call: string }}
  */
 function checkCall(messages, given) {
-  if (!Array.isArray(messages)) throw check.wrong('messages', 'an array of messages', messages)
+  if (!check.isArray(messages)) throw check.wrong('messages', 'an array of messages', messages)
   const shapes = require('./shapes.cjs')
   for (let index = 0; index < messages.length; index++) shapes.message(messages[index], shapes.argument(`messages[${index}]`))
   const { signal, tools, maxTokens, temperature } = check.options('options', given)

@@ -33,6 +33,17 @@ function joinedTransaction(handle) {
 }
 
 /**
+ * @param {any} storage
+ * @param {string} method
+ * @returns {StorageHandle}
+ */
+function handleOf(storage, method) {
+  const handle = storage?.[HANDLE]
+  if (handle === undefined) throw new TypeError(`${method}() must be called as a method of its storage: storage.${method}(…)`)
+  return handle
+}
+
+/**
  * Runs a method in Rust: on the transaction that the running code belongs to, else on the storage.
  *
  * @param {NativeStorage} storage
@@ -41,7 +52,7 @@ function joinedTransaction(handle) {
  * @returns {Promise<any>}
  */
 async function invoke(storage, method, ...args) {
-  const handle = storage[HANDLE]
+  const handle = handleOf(storage, method)
   const text = check.json(`the arguments of ${method}()`, args)
   const scope = joinedTransaction(handle)
   if (scope !== undefined) {
@@ -182,6 +193,8 @@ class NativeStorage {
   /** @type {Interface['putGlobal']} */
   async putGlobal(key, value) {
     check.string('key', key)
+    // JSON would write `null` for a function.
+    check.json('value', value ?? null)
     return done(invoke(this, 'putGlobal', key, value))
   }
 
@@ -206,13 +219,14 @@ class NativeStorage {
 
   /** @type {Interface['close']} */
   async close() {
-    return done(new Operation().start((bridge, number) => bridge.storageClose(number, this[HANDLE])).promise)
+    const handle = handleOf(this, 'close')
+    return done(new Operation().start((bridge, number) => bridge.storageClose(number, handle)).promise)
   }
 
   /** @type {Interface['transaction']} */
   async transaction(fn) {
     if (typeof fn !== 'function') throw check.wrong('fn', 'a function', fn)
-    const handle = this[HANDLE]
+    const handle = handleOf(this, 'transaction')
     const outer = joinedTransaction(handle)
     if (outer !== undefined) return join(this, outer, fn)
     const transaction = new native.TransactionHandle()

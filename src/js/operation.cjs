@@ -106,23 +106,44 @@ class Operation {
    */
   start(begin, { signal, turnOf } = {}) {
     const native = getBridge()
+    let aborted = false
+    if (signal !== undefined) {
+      this.#signal = signal
+      this.#onAbort = () => {
+        aborted = true
+        native.cancel(this.number)
+      }
+      // A signal may be anything that looks like one: if it throws, nothing has begun yet.
+      signal.addEventListener('abort', this.#onAbort, { once: true })
+      aborted ||= signal.aborted
+    }
     if (turnOf === undefined) {
       this.#context = newContext()
     } else {
       this.#scope = { key: turnOf, open: true, outer: turnScopes.getStore() }
       this.#context = turnScopes.run(this.#scope, newContext)
     }
-    const said = begin(native, this.number)
+    let said
+    try {
+      said = begin(native, this.number)
+    } catch (error) {
+      this.#stopListening()
+      throw error
+    }
     if (operations.size === 0) native.hold()
     operations.set(this.number, this)
-    if (signal !== undefined) {
-      this.#signal = signal
-      this.#onAbort = () => native.cancel(this.number)
-      signal.addEventListener('abort', this.#onAbort, { once: true })
-      if (signal.aborted) this.#onAbort()
-    }
+    if (aborted) native.cancel(this.number)
     deliver(said)
     return this
+  }
+
+  #stopListening() {
+    if (this.#onAbort === undefined) return
+    try {
+      this.#signal?.removeEventListener('abort', this.#onAbort)
+    } catch {
+      // Not every signal can be left; the turn has ended all the same.
+    }
   }
 
   cancel() {
@@ -180,7 +201,7 @@ class Operation {
     operations.delete(this.number)
     const native = getBridge()
     if (operations.size === 0) native.release()
-    if (this.#onAbort !== undefined) this.#signal?.removeEventListener('abort', this.#onAbort)
+    this.#stopListening()
     if (this.#onPieces !== undefined) {
       this.#takePieces()
       native.closeStream(this.number)

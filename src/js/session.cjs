@@ -213,7 +213,8 @@ function wrap(core) {
  * @param {any} session
  */
 function coreOf(session) {
-  return typeof session?.fork === 'function' ? cores.get(session.fork) : undefined
+  const fork = check.isObject(session) ? /** @type {any} */ (session).fork : undefined
+  return typeof fork === 'function' ? cores.get(fork) : undefined
 }
 
 /** @param {SessionCore} core */
@@ -240,9 +241,9 @@ function checkTurn(core, method, content, options) {
 
 /** @param {any} content */
 function checkToolResults(content) {
-  if (content === null || typeof content !== 'object') throw check.wrong('content', 'a string or { toolResults }', content)
-  const { toolResults } = content
-  if (!Array.isArray(toolResults)) throw check.wrong('content.toolResults', 'an array of tool results', toolResults)
+  if (!check.isObject(content)) throw check.wrong('content', 'a string or { toolResults }', content)
+  const { toolResults } = /** @type {{ toolResults?: unknown }} */ (content)
+  if (!check.isArray(toolResults)) throw check.wrong('content.toolResults', 'an array of tool results', toolResults)
   if (toolResults.length === 0) throw new TypeError('content.toolResults must hold at least one tool result, got an empty array')
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 'use strict'
 
-const { describe, isRole } = require('./check.cjs')
+const { describe, isArray, isObject, isRole } = require('./check.cjs')
 
 /**
  * What a value that crosses as JSON must look like, whoever it came from: who asks says how the error is put.
@@ -25,8 +25,8 @@ function written(value) {
  */
 function object(name) {
   return (value, complain) => {
-    const given = written(value)
-    if (given === null || typeof given !== 'object' || Array.isArray(given)) throw complain('', name, value)
+    const given = isObject(value) ? written(value) : value
+    if (!isObject(given) || Array.isArray(given)) throw complain('', name, value)
     return given
   }
 }
@@ -43,7 +43,7 @@ function optional(given, field, expected, complain, allows) {
 }
 
 const isText = (/** @type {unknown} */ value) => typeof value === 'string'
-const isTexts = (/** @type {unknown} */ value) => Array.isArray(value) && value.every(isText)
+const isTexts = (/** @type {unknown} */ value) => isArray(value) && value.every(isText)
 
 const metaObject = object('the metadata of a session')
 
@@ -68,7 +68,7 @@ function message(value, complain) {
   text(given, 'content', complain)
   optional(given, 'toolCallId', 'a string', complain, isText)
   optional(given, 'reasoningContent', 'a string', complain, isText)
-  optional(given, 'toolCalls', 'an array', complain, Array.isArray)
+  optional(given, 'toolCalls', 'an array', complain, isArray)
   written(given.toolCalls)?.forEach((/** @type {any} */ call, /** @type {number} */ index) => {
     const at = `toolCalls[${index}]`
     if (written(call) === null || typeof written(call) !== 'object') throw complain(at, 'an object { id, name, input }', call)
@@ -138,8 +138,8 @@ function orNull(shape) {
  */
 function arrayOf(one, shape) {
   return (value, complain) => {
-    const given = written(value)
-    if (!Array.isArray(given)) throw complain('', 'an array', value)
+    const given = isObject(value) ? written(value) : value
+    if (!isArray(given)) throw complain('', 'an array', value)
     // Not forEach, which skips holes.
     for (let index = 0; index < given.length; index++) {
       shape(given[index], (field, expected, got) => complain(`${one} ${index}${field === '' ? '' : `: ${field}`}`, expected, got))

@@ -44,7 +44,7 @@ async function readText(storage, method, id) {
 function textOf(method, answer) {
   const text = answer ?? null
   shapes.textOrNull(text, (_, expected, got) => wrongShape(method, `expected ${expected}, got ${describe(got)}`))
-  return text
+  return /** @type {string | null} */ (text)
 }
 
 /** @type {Record<string, import('./shapes.cjs').Shape | undefined>} */

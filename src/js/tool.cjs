@@ -6,6 +6,7 @@
 
 const { createRequire } = require('node:module')
 const { join } = require('node:path')
+const check = require('./check.cjs')
 
 /** @import { CallToolResult, ForkOptions, MainSession, Session, Tool, ToolAnnotations, ToolShape, ToolSpec } from '../../index.js' */
 
@@ -96,7 +97,7 @@ function createSessionTool(getParent, fork) {
  */
 function toolSpecs(tools, path = 'options.tools') {
   if (tools === undefined) return undefined
-  if (!Array.isArray(tools)) throw wrongType(path, 'an array', tools)
+  if (!check.isArray(tools)) throw wrongType(path, 'an array', tools)
   // Array.from, as `map` would skip holes.
   return Array.from(tools, (given, index) => toolSpec(given, `${path}[${index}]`))
 }
@@ -165,7 +166,8 @@ function withoutDialect({ $schema: _, ...schema }) {
  */
 function shapeVersion(shape) {
   const expected = 'a zod shape, such as { query: z.string() }'
-  if (!isObject(shape) || schemaVersion(shape) !== undefined) throw wrongType('inputSchema', expected, shape)
+  if (!isObject(shape)) throw wrongType('inputSchema', expected, shape)
+  if (schemaVersion(shape) !== undefined) throw new TypeError(`inputSchema must be ${expected}, got a zod schema: give the shape of z.object(shape), or schema.shape`)
   /** @type {ZodVersion | undefined} */
   let common
   for (const [key, field] of Object.entries(shape)) {
@@ -297,7 +299,7 @@ function isZod(value) {
  * @returns {value is Record<string, unknown>}
  */
 function isObject(value) {
-  return typeof value === 'object' && value !== null
+  return check.isObject(value)
 }
 
 /**
@@ -314,7 +316,7 @@ function checkText(path, value) {
  * @param {unknown} value
  */
 function wrongType(path, expected, value) {
-  const got = value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value
+  const got = value === null ? 'null' : check.isArray(value) ? 'an array' : typeof value === 'object' && !isObject(value) ? 'a revoked Proxy' : typeof value
   return new TypeError(`${path} must be ${expected}, got ${got}`)
 }
 

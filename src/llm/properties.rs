@@ -118,7 +118,9 @@ fn outcome((chunks, result): (Vec<Chunk>, Result<Completion, LlmError>)) -> Outc
         check_completion(completion);
         if !chunks.is_empty() {
             let mut again = Joiner::new("again");
-            chunks.iter().for_each(|chunk| again.push(chunk));
+            for chunk in &chunks {
+                again.push(chunk);
+            }
             assert_eq!(
                 &again.finish().unwrap(),
                 completion,

@@ -1,6 +1,8 @@
 //! A session as the planner sees it, from the outside: turns on a store, a provider that counts in its own way, and
 //! what must hold of every prompt and of every compression.
 
+#![expect(clippy::unwrap_used, reason = "a property fails by panicking")]
+
 use std::{cell::RefCell, collections::HashMap};
 
 use super::{Conversation, Input, Planner, Step, Summary};

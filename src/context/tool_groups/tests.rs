@@ -103,7 +103,7 @@ fn one_assistant_with_many_calls_makes_no_later_one_dear() {
         history.extend([called("", &["x"]), answered("x", "ok")]);
     }
     let kept = clean(history.as_slice()).ranges();
-    assert_eq!(kept, [1..80_002]);
+    assert_eq!(kept.into_iter().flatten().count(), 80_001);
 }
 
 proptest! {

@@ -23,12 +23,14 @@ const storageFeatures = Object.freeze([...byFeature.keys()])
 /** @type {(makeStorage: () => unknown, options?: { features?: readonly string[], dispose?: (storage: any) => unknown }) => ReturnType<Suite>} */
 function storageConformance(makeStorage, options = {}) {
   if (typeof makeStorage !== 'function') throw new TypeError('makeStorage must be a function')
+  check(options)
   const cases = [required, ...(options.features ?? []).map(casesOf)].flat()
   return cases.map(({ name, run }) => ({
     name,
     async run() {
       /** @type {any} A storage with the features that its author claims. */
       const storage = await makeStorage()
+      if (storage === null || (typeof storage !== 'object' && typeof storage !== 'function')) throw new TypeError(`makeStorage must return a storage, got ${String(storage)}`)
       try {
         await run(storage)
       } finally {
@@ -36,6 +38,14 @@ function storageConformance(makeStorage, options = {}) {
       }
     },
   }))
+}
+
+/** @param {unknown} given */
+function check(given) {
+  if (given === null || typeof given !== 'object') throw new TypeError(`options must be an object, got ${String(given)}`)
+  const { features, dispose } = /** @type {Record<string, unknown>} */ (given)
+  if (features !== undefined && !Array.isArray(features)) throw new TypeError(`options.features must be an array, got ${String(features)}`)
+  if (dispose !== undefined && typeof dispose !== 'function') throw new TypeError(`options.dispose must be a function, got ${String(dispose)}`)
 }
 
 /** @param {string} feature */

@@ -22,11 +22,17 @@ use crate::{
     text::{Json, Text, properties as values},
 };
 
+/// More edits and writes in a row reach nothing more.
+const MOST_STEPS: usize = 16;
+
 /// Rows of any content are read as what they say, or refused as a `StorageError`; a list that fails leaves all as it was.
 pub fn rows(data: &[u8]) {
     let mut choices = Choices::new(data);
     let mut connection = filled();
-    while !choices.is_over() {
+    for _ in 0..MOST_STEPS {
+        if choices.is_over() {
+            break;
+        }
         if choices.flag() {
             edit(&connection, &mut choices);
         } else {
@@ -70,7 +76,7 @@ fn append(content: &str) -> Write {
     }
 }
 
-fn meta(id: Text) -> SessionMeta {
+fn meta(id: &Text) -> SessionMeta {
     let json = format!(
         "{{\"id\":\"{}\",\"label\":\"l\",\"createdAt\":\"\",\"updatedAt\":\"\"}}",
         id.escaped()
@@ -84,8 +90,8 @@ fn filled() -> Connection {
     schema::migrate(&mut connection).unwrap();
     let other = Text::from("other");
     let list = [
-        Write::PutSession(meta(id())),
-        Write::PutSession(meta(other.clone())),
+        Write::PutSession(meta(&id())),
+        Write::PutSession(meta(&other)),
         Write::PutInsight {
             id: id(),
             content: Text::from("i"),
@@ -210,7 +216,7 @@ fn write(connection: &mut Connection, choices: &mut Choices<'_>) {
             id: id(),
             cache: cache(count.unsigned_abs(), choices.pick(&["", "1.0", "x"])),
         },
-        2 => Write::PutSession(meta(id())),
+        2 => Write::PutSession(meta(&id())),
         3 => Write::PutInsight {
             id: id(),
             content: choices.text(),
@@ -231,19 +237,16 @@ fn write(connection: &mut Connection, choices: &mut Choices<'_>) {
     };
     let before = connection.serialize("main").unwrap().to_vec();
     let transaction = connection.transaction().unwrap();
-    match refused(writes::apply(
-        &transaction,
-        &[append("first"), write, append("last")],
-    )) {
-        Some(()) => transaction.commit().unwrap(),
-        None => {
-            transaction.rollback().unwrap();
-            assert!(
-                connection.serialize("main").unwrap()[..] == before,
-                "a failed list leaves nothing"
-            );
-        }
+    let list = [append("first"), write, append("last")];
+    if refused(writes::apply(&transaction, &list)).is_some() {
+        transaction.commit().unwrap();
+        return;
     }
+    transaction.rollback().unwrap();
+    assert!(
+        connection.serialize("main").unwrap()[..] == before,
+        "a failed list leaves nothing"
+    );
 }
 
 fn read(connection: &mut Connection, choices: &mut Choices<'_>) {

@@ -179,9 +179,9 @@ impl Worker {
         match wish {
             Wish::Write(writes, reply) => {
                 let outcome = caught(|| {
-                    let writer = self.writer()?;
+                    let connection = self.writer()?;
                     plant::panic_at("sqlite.write");
-                    writes::apply(writer, &writes)
+                    writes::apply(connection, &writes)
                 });
                 let outcome = self.finish(outcome);
                 let _ = reply.send(outcome);
