@@ -39,7 +39,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-it('a panic anywhere rejects the call by its place, stores nothing of the turn, and the next call works', { timeout: 120_000 }, async () => {
+it('a panic anywhere rejects the call by its place, stores nothing of the turn, and the next call works', { timeout: 300_000 }, async () => {
   const program = fileURLToPath(new URL('programs/panics.mjs', import.meta.url))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
   const { stdout } = await run(process.execPath, [program, url, postgresUrl(), addon], { maxBuffer: 1 << 26 })

@@ -40,6 +40,13 @@ async function use(storage, /** @type {number} */ n) {
   const stream = session.stream('again', { signal })
   for await (const _ of stream) break
   await stream.result
+  dropped.push(new WeakRef(stream), new WeakRef(session.stream('whom nobody reads')))
+  if (n % 4 === 0) {
+    const own = createOpenAICompatibleAdapter({ baseURL, model: 'm', apiKey: '', maxContextTokens: 1000 })
+    dropped.push(new WeakRef(own))
+    await own.complete([{ role: 'user', content: 'hello' }])
+  }
+  await storage.transaction?.(async (/** @type {any} */ tx) => void dropped.push(new WeakRef(tx)))
   const child = await session.fork({ label: 'child', context: (records) => records })
   dropped.push(new WeakRef(child))
   const controller = new AbortController()
