@@ -32,6 +32,12 @@ describe('the page of promises', () => {
     }
   })
 
+  it('names properties of the core that are there, and all of them', async () => {
+    const files = [...page.matchAll(/`(src\/[\w/]+\.rs)`/g)].map(([, file = '']) => file)
+    const there = (await readdir(`${root}src`, { recursive: true })).filter((file) => file.endsWith('properties.rs'))
+    expect(files.toSorted()).toEqual(there.map((file) => `src/${file}`).toSorted())
+  })
+
   it('leaves no test of this folder unnamed', async () => {
     const files = (await readdir(fileURLToPath(new URL('.', import.meta.url)))).filter((file) => file.endsWith('.spec.ts') && file !== 'promises.spec.ts')
     const used = new Set(named.map(([file]) => file))
