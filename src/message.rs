@@ -1,5 +1,9 @@
 //! One message of a conversation, as it is stored, shown to JavaScript and sent to a provider.
 
+mod builder;
+#[cfg(test)]
+mod tests;
+
 use std::{
     borrow::Cow,
     fmt,
@@ -12,6 +16,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use self::builder::{MessageBuilder, push_tool_calls};
 use crate::text::{Json, Output, Text, canonical, excerpt};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -253,118 +258,6 @@ impl ToolPart {
     }
 }
 
-/// Writes a new message, its keys in the documented order.
-#[derive(Debug, Clone)]
-pub struct MessageBuilder {
-    role: Role,
-    content: Text,
-    part: ToolPart,
-    timestamp: Option<Text>,
-}
-
-impl MessageBuilder {
-    #[must_use]
-    pub fn new(role: Role, content: Text) -> Self {
-        Self {
-            role,
-            content,
-            part: ToolPart::default(),
-            timestamp: None,
-        }
-    }
-
-    /// Left out of the message when empty.
-    #[must_use]
-    pub fn tool_calls(mut self, calls: Vec<ToolCall>) -> Self {
-        self.part.calls = calls;
-        self
-    }
-
-    #[must_use]
-    pub fn tool_call_id(mut self, id: Text) -> Self {
-        self.part.answers = Some(id);
-        self
-    }
-
-    /// Left out of the message unless true.
-    #[must_use]
-    pub fn is_error(mut self, failed: bool) -> Self {
-        self.part.is_error = failed;
-        self
-    }
-
-    #[must_use]
-    pub fn reasoning_content(mut self, reasoning: Option<Text>) -> Self {
-        self.part.reasoning = reasoning;
-        self
-    }
-
-    #[must_use]
-    pub fn timestamp(mut self, timestamp: Text) -> Self {
-        self.timestamp = Some(timestamp);
-        self
-    }
-
-    #[must_use]
-    pub fn build(self) -> Message {
-        let mut json = String::with_capacity(self.content.escaped().len() + 96);
-        json.push_str("{\"role\":\"");
-        json.push_str(self.role.as_str());
-        json.push_str("\",\"content\":\"");
-        let start = json.len();
-        json.push_str(self.content.escaped());
-        let content = (narrow(start), narrow(json.len()));
-        json.push('"');
-        if !self.part.calls.is_empty() {
-            json.push_str(",\"toolCalls\":");
-            push_tool_calls(&self.part.calls, &mut json);
-        }
-        let mut field = |name: &str, value: &Text| {
-            json.push_str(",\"");
-            json.push_str(name);
-            json.push_str("\":");
-            value.push_json(&mut json);
-        };
-        if let Some(id) = &self.part.answers {
-            field("toolCallId", id);
-        }
-        if let Some(reasoning) = &self.part.reasoning {
-            field("reasoningContent", reasoning);
-        }
-        if let Some(timestamp) = &self.timestamp {
-            field("timestamp", timestamp);
-        }
-        if self.part.is_error {
-            json.push_str(",\"isError\":true");
-        }
-        json.push('}');
-        let weight = AtomicU32::new(0);
-        Message {
-            json: json.into(),
-            role: self.role,
-            blank: is_blank(self.content.escaped()),
-            content,
-            tools: self.part.boxed(),
-            weight,
-        }
-    }
-}
-
-/// Appends `calls` as a JSON array of `{ id, name, input }`.
-pub fn push_tool_calls(calls: &[ToolCall], out: &mut String) {
-    out.push('[');
-    for (n, call) in calls.iter().enumerate() {
-        out.push_str(if n == 0 { "{\"id\":" } else { ",{\"id\":" });
-        call.id.push_json(out);
-        out.push_str(",\"name\":");
-        call.name.push_json(out);
-        out.push_str(",\"input\":");
-        out.push_str(&call.input);
-        out.push('}');
-    }
-    out.push(']');
-}
-
 /// A message that does not have the documented shape.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
@@ -453,65 +346,4 @@ fn with_one_form(json: &str, content: (u32, u32)) -> (Arc<str>, (u32, u32)) {
 
 fn narrow(position: usize) -> u32 {
     u32::try_from(position).unwrap_or(u32::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_keeps_what_it_does_not_know() {
-        let json = r#"{"x":{"__proto__":1},"role":"assistant","content":"a\"é","toolCalls":[{"id":"c","name":"f","input":{"n":1e400}}],"reasoningContent":"r"}"#;
-        let message = Message::parse(json).unwrap();
-        assert_eq!(message.json(), json);
-        assert_eq!(message.role(), Role::Assistant);
-        assert_eq!(message.content(), Text::from("a\"é"));
-        assert_eq!(&*message.tool_calls()[0].input, r#"{"n":1e400}"#);
-        assert_eq!(message.reasoning_content(), Some(&Text::from("r")));
-    }
-
-    #[test]
-    fn a_content_of_other_hands_is_read_in_its_one_form() {
-        let json = r#"{"role":"user","content":"\u003c\/a\u003e \uD83C\uDF89\uD83C","x":"\u003c"}"#;
-        let message = Message::parse(json).unwrap();
-        assert_eq!(message.content(), Text::from_escaped("</a> 🎉\\ud83c"));
-        assert_eq!(
-            message.json(),
-            r#"{"role":"user","content":"</a> 🎉\ud83c","x":"\u003c"}"#
-        );
-    }
-
-    #[test]
-    fn a_built_message_reads_back_as_itself() {
-        let built = MessageBuilder::new(Role::Tool, Text::from("x\ny"))
-            .tool_call_id(Text::from("c1"))
-            .is_error(true)
-            .timestamp(Text::from("2026-01-01T00:00:00.000Z"))
-            .build();
-        let read = Message::parse(built.json()).unwrap();
-        assert_eq!((read.role(), read.content()), (Role::Tool, built.content()));
-        assert_eq!(read.tool_call_id(), built.tool_call_id());
-        assert!(read.is_error());
-    }
-
-    #[test]
-    fn a_wrong_message_is_refused_by_the_name_of_its_field() {
-        for (json, field) in [
-            (r#"{"content":""}"#, "role"),
-            (r#"{"role":"bot","content":""}"#, "role"),
-            (r#"{"role":"user","content":null}"#, "content"),
-            (r#"{"role":"user"}"#, "content"),
-            (
-                r#"{"role":"tool","content":"","toolCallId":7}"#,
-                "toolCallId",
-            ),
-            (
-                r#"{"role":"assistant","content":"","toolCalls":[{"name":"f","input":{}}]}"#,
-                "toolCalls",
-            ),
-            ("[]", "message"),
-        ] {
-            assert_eq!(Message::parse(json).unwrap_err().field, field, "{json}");
-        }
-    }
 }

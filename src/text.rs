@@ -6,10 +6,20 @@
 //! a database column or a reply to JavaScript. [`Json`] is any JSON value, kept as the text it came in,
 //! so that key order, number text and keys such as `__proto__` survive.
 
-use std::{borrow::Cow, fmt, ops::Deref, sync::Arc};
+mod escapes;
+#[cfg(any(test, feature = "properties"))]
+pub mod properties;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, ops::Deref, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
+
+pub(crate) use self::escapes::canonical;
+pub use self::escapes::push_escaped;
+use self::escapes::{lone_unit, needs_escape, push_char, push_unit, read_escape, unescape};
 
 /// A JavaScript string, held as the inside of its JSON string literal.
 ///
@@ -235,6 +245,20 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
+/// The start of a value, for an error message.
+#[must_use]
+pub fn excerpt(raw: &str) -> String {
+    let mut end = raw.len().min(60);
+    while !raw.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut text = raw.get(..end).unwrap_or_default().to_owned();
+    if end < raw.len() {
+        text.push('…');
+    }
+    text
+}
+
 /// What text is written to: a string, or only the count of its bytes.
 pub trait Output {
     fn push_str(&mut self, text: &str);
@@ -264,231 +288,5 @@ impl Output for Length {
 
     fn push_known<'a>(&mut self, length: usize, _text: impl FnOnce() -> &'a str) {
         self.0 += length;
-    }
-}
-
-/// Appends `plain` as the inside of a JSON literal.
-pub fn push_escaped(plain: &str, out: &mut impl Output) {
-    let mut rest = plain;
-    let mut escape = String::new();
-    while let Some(at) = rest.bytes().position(needs_escape) {
-        let (before, from) = rest.split_at(at);
-        out.push_str(before);
-        let mut chars = from.chars();
-        if let Some(c) = chars.next() {
-            escape.clear();
-            push_char(&mut escape, c);
-            out.push_str(&escape);
-        }
-        rest = chars.as_str();
-    }
-    out.push_str(rest);
-}
-
-/// The start of a value, for an error message.
-#[must_use]
-pub fn excerpt(raw: &str) -> String {
-    let mut end = raw.len().min(60);
-    while !raw.is_char_boundary(end) {
-        end -= 1;
-    }
-    let mut text = raw.get(..end).unwrap_or_default().to_owned();
-    if end < raw.len() {
-        text.push('…');
-    }
-    text
-}
-
-fn needs_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-fn push_char(out: &mut String, c: char) {
-    match c {
-        '"' => out.push_str("\\\""),
-        '\\' => out.push_str("\\\\"),
-        '\n' => out.push_str("\\n"),
-        '\r' => out.push_str("\\r"),
-        '\t' => out.push_str("\\t"),
-        '\u{8}' => out.push_str("\\b"),
-        '\u{c}' => out.push_str("\\f"),
-        c if c < ' ' => push_unit(out, c as u16),
-        c => out.push(c),
-    }
-}
-
-fn push_unit(out: &mut String, unit: u16) {
-    use fmt::Write as _;
-    let _ = write!(out, "\\u{unit:04x}");
-}
-
-/// Reads the escape at the start of `text`: its UTF-16 unit and what follows it.
-fn read_escape(text: &str) -> Option<(u16, &str)> {
-    let unit = match text.as_bytes().get(1)? {
-        b'u' => {
-            return Some((
-                u16::from_str_radix(text.get(2..6)?, 16).ok()?,
-                text.get(6..)?,
-            ));
-        }
-        b'n' => 0x0a,
-        b'r' => 0x0d,
-        b't' => 0x09,
-        b'b' => 0x08,
-        b'f' => 0x0c,
-        byte @ (b'"' | b'\\' | b'/') => u16::from(*byte),
-        _ => return None,
-    };
-    Some((unit, text.get(2..)?))
-}
-
-/// The unit of a text that is one `\uXXXX` escape of half a surrogate pair.
-fn lone_unit(text: &str) -> Option<u16> {
-    if !text.starts_with("\\ud") {
-        return None;
-    }
-    read_escape(text)
-        .map(|(unit, _)| unit)
-        .filter(|unit| (0xd800..=0xdfff).contains(unit))
-}
-
-/// The inside of a literal as `JSON.stringify` writes it; `None` where it is none.
-pub(crate) fn canonical(inside: &str) -> Option<Cow<'_, str>> {
-    if !inside.contains('\\') {
-        return Some(Cow::Borrowed(inside));
-    }
-    let mut valid = true;
-    let text = walk(inside, &mut valid, push_char, push_unit);
-    valid.then(|| {
-        if text == inside {
-            Cow::Borrowed(inside)
-        } else {
-            Cow::Owned(text)
-        }
-    })
-}
-
-fn unescape(inside: &str, lone: impl FnMut(&mut String, u16)) -> String {
-    walk(inside, &mut true, String::push, lone)
-}
-
-fn walk(
-    inside: &str,
-    valid: &mut bool,
-    mut on_char: impl FnMut(&mut String, char),
-    mut on_lone: impl FnMut(&mut String, u16),
-) -> String {
-    let mut out = String::with_capacity(inside.len());
-    let mut rest = inside;
-    while let Some(at) = rest.find('\\') {
-        let (plain, escape) = rest.split_at(at);
-        out.push_str(plain);
-        let Some((unit, after)) = read_escape(escape) else {
-            *valid = false;
-            return out;
-        };
-        rest = after;
-        if let Some(c) = char::from_u32(u32::from(unit)) {
-            on_char(&mut out, c);
-            continue;
-        }
-        let low = after
-            .starts_with("\\u")
-            .then(|| read_escape(after))
-            .flatten();
-        match low
-            .and_then(|(low, after)| Some((char::decode_utf16([unit, low]).next()?.ok()?, after)))
-        {
-            Some((c, after)) => {
-                on_char(&mut out, c);
-                rest = after;
-            }
-            None => on_lone(&mut out, unit),
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-#[cfg(any(test, feature = "properties"))]
-pub mod properties;
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_written_as_json_stringify_writes_it() {
-        let cases: [(&[u16], &str); 5] = [
-            (&[0x61, 0x22, 0x5c, 0x0a, 0x00], "a\\\"\\\\\\n\\u0000"),
-            (&[0xd83c, 0xdf89], "🎉"),
-            (&[0xdf89, 0xd83c, 0x61], "\\udf89\\ud83ca"),
-            (&[0x7f, 0x2028, 0x2f], "\u{7f}\u{2028}/"),
-            (&[], ""),
-        ];
-        for (units, escaped) in cases {
-            let text = Text::from_utf16(units);
-            assert_eq!(text.escaped(), escaped);
-            assert_eq!(text.to_utf16(), units);
-        }
-    }
-
-    #[test]
-    fn a_foreign_literal_becomes_the_canonical_one() {
-        let read = |literal| Text::from_json(literal).map(|text| text.escaped().to_owned());
-        assert_eq!(
-            read(r#""\u65e5\/\u000a\uD83C\uDF89""#),
-            Some("日/\\n🎉".into())
-        );
-        assert_eq!(read(r#""\uD83Cx""#), Some("\\ud83cx".into()));
-        assert_eq!(read(r#""\x""#), None);
-        assert_eq!(read("null"), None);
-    }
-
-    #[test]
-    fn a_pair_cut_between_two_pieces_is_one_character_again() {
-        let mut builder = TextBuilder::default();
-        builder.push(&Text::from_utf16(&[0x61, 0xd83c]));
-        builder.push(&Text::from_utf16(&[0xdf89, 0x62]));
-        assert_eq!(builder.finish(), Text::from("a🎉b"));
-    }
-
-    #[test]
-    fn a_text_of_backslashes_is_joined_in_one_pass() {
-        let mut builder = TextBuilder::default();
-        let piece = Text::from("\\\\\\");
-        for _ in 0..300_000 {
-            builder.push(&piece);
-        }
-        assert_eq!(builder.finish().to_utf16().len(), 900_000);
-    }
-
-    #[test]
-    fn a_string_of_json_is_read_as_a_document() {
-        let text = Text::from_utf16(&[0x22, 0xd83c, 0x5c, 0x6e, 0x22]);
-        assert_eq!(text.to_json_source(), r#""\ud83c\n""#);
-    }
-
-    #[test]
-    fn an_escaped_backslash_before_a_lone_looking_text_is_left_alone() {
-        let mut builder = TextBuilder::default();
-        builder.push(&Text::from("\\ud83c"));
-        builder.push(&Text::from_utf16(&[0xdf89]));
-        assert_eq!(
-            builder.finish().to_utf16(),
-            [Text::from("\\ud83c").to_utf16(), vec![0xdf89]].concat()
-        );
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_utf16_survives(units: Vec<u16>) {
-            let text = Text::from_utf16(&units);
-            proptest::prop_assert_eq!(text.to_utf16(), units);
-            let mut escaped = String::new();
-            push_escaped(&text.to_plain(), &mut escaped);
-            proptest::prop_assert_eq!(Text::from_escaped(&escaped), Text::from(text.to_plain()));
-            let literal = format!("\"{}\"", text.escaped());
-            proptest::prop_assert_eq!(Text::from_json(&literal), Some(text));
-        }
     }
 }
