@@ -36,10 +36,12 @@ try { require('@stello-ai/session') } catch ({ message, code, cause }) { console
 const pretend = (platform: string, arch: string) => `Object.defineProperties(process, { platform: { value: '${platform}' }, arch: { value: '${arch}' } })`
 
 /** As Node.js would be linked on such a system. */
-function linkedWith(loader: string) {
+function linkedWith(loader: string, there = [loader]) {
   const file = join(folder, 'node')
   writeFileSync(file, `\u007FELF\u0000${loader}\u0000`)
-  return `process.execPath = ${JSON.stringify(file)}`
+  return `process.execPath = ${JSON.stringify(file)}
+    const fs = require('node:fs'), { existsSync } = fs
+    fs.existsSync = (path) => (path.startsWith('/lib/ld-') ? ${JSON.stringify(there)}.includes(path) : existsSync(path))`
 }
 
 describe('without an addon, the error', () => {
@@ -63,11 +65,12 @@ describe('without an addon, the error', () => {
   })
 
   it.each([
-    ['/lib/ld-musl-x86_64.so.1', 'musl'],
-    ['/lib64/ld-linux-x86-64.so.2', 'gnu'],
-    ['/nix/store/glibc-2.40/lib/ld-linux-x86-64.so.2', 'gnu'],
-  ])('for a Node.js that runs on %s names the package of %s', async (loader, libc) => {
-    const { message } = await failure(`${pretend('linux', 'x64')}\n${linkedWith(loader)}`)
+    ['/lib/ld-musl-x86_64.so.1', 'musl', ['/lib/ld-musl-x86_64.so.1']],
+    ['/lib64/ld-linux-x86-64.so.2', 'gnu', []],
+    ['/lib64/ld-linux-x86-64.so.2', 'gnu', ['/lib/ld-musl-x86_64.so.1']],
+    ['/nix/store/glibc-2.40/lib/ld-linux-x86-64.so.2', 'gnu', []],
+  ])('for a Node.js that runs on %s names the package of %s, with %j on the machine', async (loader, libc, there) => {
+    const { message } = await failure(`${pretend('linux', 'x64')}\n${linkedWith(loader, there)}`)
     expect(message).toContain(`@stello-ai/session-linux-x64-${libc}: Cannot find module`)
   })
 

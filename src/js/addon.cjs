@@ -76,8 +76,12 @@ function abi() {
   }
 }
 
-/** What Node.js itself is linked with is what an addon must be; `process.report` tells it too, but takes milliseconds. */
+/**
+ * What Node.js itself is linked with is what an addon must be; `process.report` tells it too, but takes milliseconds. Where musl has no
+ * loader in its usual place there is no need to look.
+ */
 function isMusl() {
+  if (!existsSync(`/lib/ld-musl-${process.arch === 'x64' ? 'x86_64' : 'aarch64'}.so.1`)) return false
   const head = Buffer.alloc(ELF_HEAD_BYTES)
   try {
     const file = openSync(process.execPath, 'r')

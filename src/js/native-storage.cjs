@@ -5,7 +5,6 @@ const { AsyncLocalStorage } = require('node:async_hooks')
 const { isProxy } = require('node:util/types')
 const native = require('./addon.cjs')
 const check = require('./check.cjs')
-const shapes = require('./shapes.cjs')
 const { StorageError } = require('./errors.cjs')
 const { Operation, getBridge, nextNumber } = require('./operation.cjs')
 
@@ -64,6 +63,18 @@ async function invoke(storage, method, ...args) {
 }
 
 /**
+ * The shapes are loaded with the first value that is looked at: an application waits for what is loaded before that.
+ *
+ * @param {'meta' | 'filter' | 'message' | 'node' | 'cache'} shape
+ * @param {string} name
+ * @param {unknown} value
+ */
+function checkShape(shape, name, value) {
+  const shapes = require('./shapes.cjs')
+  shapes[shape](value, shapes.argument(name))
+}
+
+/**
  * What the native storages have in common: the public storage interface over a handle.
  */
 class NativeStorage {
@@ -81,20 +92,20 @@ class NativeStorage {
 
   /** @type {Interface['putSession']} */
   async putSession(session) {
-    shapes.meta(session, shapes.argument('session'))
+    checkShape('meta', 'session', session)
     return done(invoke(this, 'putSession', session))
   }
 
   /** @type {Interface['listSessions']} */
   async listSessions(filter) {
-    if (filter !== undefined) shapes.filter(filter, shapes.argument('filter'))
+    if (filter !== undefined) checkShape('filter', 'filter', filter)
     return invoke(this, 'listSessions', filter ?? {})
   }
 
   /** @type {Interface['appendRecord']} */
   async appendRecord(sessionId, record) {
     check.string('sessionId', sessionId)
-    shapes.message(record, shapes.argument('record'))
+    checkShape('message', 'record', record)
     return done(invoke(this, 'appendRecord', sessionId, record))
   }
 
@@ -162,7 +173,7 @@ class NativeStorage {
 
   /** @type {Interface['putNode']} */
   async putNode(node) {
-    shapes.node(node, shapes.argument('node'))
+    checkShape('node', 'node', node)
     return done(invoke(this, 'putNode', node))
   }
 
@@ -207,7 +218,7 @@ class NativeStorage {
   /** @type {Interface['putCompressionCache']} */
   async putCompressionCache(sessionId, cache) {
     check.string('sessionId', sessionId)
-    shapes.cache(cache, shapes.argument('cache'))
+    checkShape('cache', 'cache', cache)
     return done(invoke(this, 'putCompressionCache', sessionId, cache))
   }
 
