@@ -36,7 +36,10 @@ const PROTOCOLS = { openai: 'OpenAI', anthropic: 'Anthropic' }
 
 /** Enough turns for steady figures: fewer where each is dear. */
 const TURNS = { 10: 2400, 100: 1600, 1_000: 480, 10_000: 96 }
-const OVERHEAD_TURNS = { 10: 3000, 100: 3000, 1_000: 1500, 10_000: 400 }
+const OVERHEAD_TURNS = { 10: 3000, 100: 3000, 1_000: 2000, 10_000: 400 }
+
+/** Enough turns before the clock starts for V8 to have compiled what it will compile. */
+const OVERHEAD_WARMUP = { 10: 2000, 100: 2000, 1_000: 2000, 10_000: 200 }
 
 /**
  * @param {{ scale: number, repetitions: number }} size how much of everything there is, for a quick look
@@ -48,7 +51,7 @@ export function groups({ scale, repetitions }) {
     'turns.mjs', module, '--history', String(history), '--turns', count(held), '--warmup', count(1000), ...options,
   ]
   const around = (/** @type {string} */ module, /** @type {number} */ history, /** @type {string[]} */ ...options) => [
-    'overhead.mjs', module, '--history', String(history), '--turns', count(of(OVERHEAD_TURNS, history)), '--warmup', count(of(OVERHEAD_TURNS, history) / 3), ...options,
+    'overhead.mjs', module, '--history', String(history), '--turns', count(of(OVERHEAD_TURNS, history)), '--warmup', count(of(OVERHEAD_WARMUP, history)), ...options,
   ]
   const memory = (/** @type {string} */ module, /** @type {string[]} */ ...options) => ['memory.mjs', module, '--sessions', count(1000), ...options]
   return [

@@ -101,7 +101,7 @@ Where a bar is missed, this is what the time goes into, by profile (\`perf recor
 
 ## How it is measured
 
-- Every figure is the median of three processes, of which those to be compared run in turn. Each holds 1 000 turns before
+- Every figure is the median of three processes, of which those to be compared run in turn. Each holds 1 000 turns (2 000 for latencies) before
   the clock starts.
 - Main-thread CPU is the scheduler's own accounting (\`/proc/self/task/PID/schedstat\`): what other processes do at the same time disturbs
   it less than it disturbs a clock. Process CPU is that of all threads: garbage collection, compiler and the addon's own included.
