@@ -42,6 +42,8 @@ function handleOf(storage, method) {
   return handle
 }
 
+const ON_STORAGE = { onStorage: true }
+
 /**
  * Runs a method in Rust: on the transaction that the running code belongs to, else on the storage.
  *
@@ -55,11 +57,11 @@ async function invoke(storage, method, ...args) {
   const text = check.json(`the arguments of ${method}()`, args)
   const scope = joinedTransaction(handle)
   if (scope !== undefined) {
-    return new Operation().start((bridge, number) => bridge.transactionCall(number, scope.transaction, method, text)).promise
+    return new Operation().start((bridge, number) => bridge.transactionCall(number, scope.transaction, method, text), ON_STORAGE).promise
   }
   const number = nextNumber()
   const now = getBridge().storageCall(number, handle, method, text)
-  return now === null ? new Operation(undefined, number).start(() => {}).promise : JSON.parse(now)
+  return now === null ? new Operation(undefined, number).start(() => {}, ON_STORAGE).promise : JSON.parse(now)
 }
 
 /**

@@ -83,7 +83,8 @@ class TurnOperation extends Operation {
     const moment = nativeMoment(this.#moment)
     const begin = (/** @type {import('./native.cjs').Bridge} */ bridge, /** @type {number} */ number) =>
       bridge.turn(number, handle, input, toolResults, streaming, ...moment)
-    return this.start(begin, { signal: this.#signal, turnOf: this.#core.key })
+    const onStorage = this.#moment.storage !== null && this.#moment.adapter === null
+    return this.start(begin, { signal: this.#signal, turnOf: this.#core.key, onStorage })
   }
 
   /**
