@@ -42,6 +42,31 @@ describe('the error classes', () => {
     expect(error.cause).toBe(cause)
   })
 
+  it('tell in their stack which line waited, though they come from another thread', async () => {
+    const storage = new InMemoryStorageAdapter()
+    const llm = createOpenAICompatibleAdapter({ baseURL: 'http://127.0.0.1:1/v1', model: 'm', apiKey: '', maxContextTokens: 8000, maxRetries: 0 })
+    const session = await createSession({ storage, llm })
+    const sends = async () => {
+      await session.send('q')
+    }
+    const completes = async () => {
+      await llm.complete([{ role: 'user', content: 'q' }])
+    }
+    const answers = async () => {
+      await session.send({ toolResults: [{ toolCallId: 'none', success: true, data: 1 }] })
+    }
+    await storage.transaction(async () => {})
+    const stackOf = (call: () => Promise<void>) => call().then(() => '', (error: Error) => `${error.stack}`)
+    expect(await stackOf(sends)).toMatch(/at (async )?sends /)
+    expect(await stackOf(completes)).toMatch(/at (async )?completes /)
+    expect(await stackOf(answers)).toMatch(/at (async )?answers /)
+    await storage.close()
+    const reads = async () => {
+      await session.memory()
+    }
+    expect(await stackOf(reads)).toMatch(/at (async )?reads /)
+  })
+
   it('of the model tells what it knows, and has no property for what it does not', () => {
     expect({ ...new LLMError('m', { provider: 'p', code: 'c' }) }).toEqual({ provider: 'p', code: 'c', retryable: false })
     const details = { provider: 'p', code: 'c', status: 429, type: 't', requestId: 'r', retryable: true, retryAfterMs: 5 }

@@ -52,7 +52,7 @@ async function forkSession(parent, options) {
   const core = coreOf(parent)
   if (core === undefined) throw check.wrong('parent', 'a session of this package', parent)
   requireNodes(core.storage, 'forkSession()')
-  return forkAs(core, 'forkSession', options)
+  return await forkAs(core, 'forkSession', options)
 }
 
 /**
@@ -64,7 +64,7 @@ async function listSessionDigests(storage, filter) {
   check.storage('storage', storage)
   const { status } = check.options('filter', filter)
   if (status !== undefined && status !== 'active' && status !== 'archived') throw check.wrong('filter.status', "'active' or 'archived'", status)
-  return invokeOn(storage, 'listSessionDigests', [{ status }])
+  return await invokeOn(storage, 'listSessionDigests', [{ status }])
 }
 
 /**

@@ -57,7 +57,7 @@ function createAdapter(factory, given) {
   async function complete(messages, options) {
     const { signal, call } = checkCall(messages, options)
     if (signal?.aborted) throw abortReason(signal)
-    return new Operation().start((bridge, number) => bridge.adapterComplete(number, handle, call), { signal }).promise
+    return await new Operation().start((bridge, number) => bridge.adapterComplete(number, handle, call), { signal }).promise
   }
 
   /**

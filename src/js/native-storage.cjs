@@ -57,11 +57,11 @@ async function invoke(storage, method, ...args) {
   const text = check.json(`the arguments of ${method}()`, args)
   const scope = joinedTransaction(handle)
   if (scope !== undefined) {
-    return new Operation().start((bridge, number) => bridge.transactionCall(number, scope.transaction, method, text), ON_STORAGE).promise
+    return await new Operation().start((bridge, number) => bridge.transactionCall(number, scope.transaction, method, text), ON_STORAGE).promise
   }
   const number = nextNumber()
   const now = getBridge().storageCall(number, handle, method, text)
-  return now === null ? new Operation(undefined, number).start(() => {}, ON_STORAGE).promise : JSON.parse(now)
+  return now === null ? await new Operation(undefined, number).start(() => {}, ON_STORAGE).promise : JSON.parse(now)
 }
 
 /**
@@ -89,26 +89,26 @@ class NativeStorage {
   /** @type {Interface['getSession']} */
   async getSession(id) {
     check.string('id', id)
-    return invoke(this, 'getSession', id)
+    return await invoke(this, 'getSession', id)
   }
 
   /** @type {Interface['putSession']} */
   async putSession(session) {
     checkShape('meta', 'session', session)
-    return done(invoke(this, 'putSession', session))
+    return await done(invoke(this, 'putSession', session))
   }
 
   /** @type {Interface['listSessions']} */
   async listSessions(filter) {
     if (filter !== undefined) checkShape('filter', 'filter', filter)
-    return invoke(this, 'listSessions', filter ?? {})
+    return await invoke(this, 'listSessions', filter ?? {})
   }
 
   /** @type {Interface['appendRecord']} */
   async appendRecord(sessionId, record) {
     check.string('sessionId', sessionId)
     checkShape('message', 'record', record)
-    return done(invoke(this, 'appendRecord', sessionId, record))
+    return await done(invoke(this, 'appendRecord', sessionId, record))
   }
 
   /** @type {Interface['listRecords']} */
@@ -119,20 +119,20 @@ class NativeStorage {
     check.optionalCount('options.limit', limit)
     check.optionalCount('options.offset', offset)
     check.optionalCount('options.last', last)
-    return invoke(this, 'listRecords', sessionId, { role, limit, offset, last })
+    return await invoke(this, 'listRecords', sessionId, { role, limit, offset, last })
   }
 
   /** @type {Interface['trimRecords']} */
   async trimRecords(sessionId, keepRecent) {
     check.string('sessionId', sessionId)
     if (!Number.isSafeInteger(keepRecent) || keepRecent < 0) throw new TypeError('keepRecent must be a non-negative integer')
-    return done(invoke(this, 'trimRecords', sessionId, keepRecent))
+    return await done(invoke(this, 'trimRecords', sessionId, keepRecent))
   }
 
   /** @type {Interface['getSystemPrompt']} */
   async getSystemPrompt(sessionId) {
     check.string('sessionId', sessionId)
-    return invoke(this, 'getSystemPrompt', sessionId)
+    return await invoke(this, 'getSystemPrompt', sessionId)
   }
 
   /** @type {Interface['putSystemPrompt']} */
@@ -143,7 +143,7 @@ class NativeStorage {
   /** @type {Interface['getInsight']} */
   async getInsight(sessionId) {
     check.string('sessionId', sessionId)
-    return invoke(this, 'getInsight', sessionId)
+    return await invoke(this, 'getInsight', sessionId)
   }
 
   /** @type {Interface['putInsight']} */
@@ -154,13 +154,13 @@ class NativeStorage {
   /** @type {Interface['clearInsight']} */
   async clearInsight(sessionId) {
     check.string('sessionId', sessionId)
-    return done(invoke(this, 'clearInsight', sessionId))
+    return await done(invoke(this, 'clearInsight', sessionId))
   }
 
   /** @type {Interface['getMemory']} */
   async getMemory(sessionId) {
     check.string('sessionId', sessionId)
-    return invoke(this, 'getMemory', sessionId)
+    return await invoke(this, 'getMemory', sessionId)
   }
 
   /** @type {Interface['putMemory']} */
@@ -170,37 +170,37 @@ class NativeStorage {
 
   /** @type {Interface['getAllSessionL2s']} */
   async getAllSessionL2s() {
-    return invoke(this, 'getAllSessionL2s')
+    return await invoke(this, 'getAllSessionL2s')
   }
 
   /** @type {Interface['putNode']} */
   async putNode(node) {
     checkShape('node', 'node', node)
-    return done(invoke(this, 'putNode', node))
+    return await done(invoke(this, 'putNode', node))
   }
 
   /** @type {Interface['getNode']} */
   async getNode(id) {
     check.string('id', id)
-    return invoke(this, 'getNode', id)
+    return await invoke(this, 'getNode', id)
   }
 
   /** @type {Interface['getChildren']} */
   async getChildren(parentId) {
     if (parentId !== null) check.string('parentId', parentId)
-    return invoke(this, 'getChildren', parentId)
+    return await invoke(this, 'getChildren', parentId)
   }
 
   /** @type {Interface['removeNode']} */
   async removeNode(nodeId) {
     check.string('nodeId', nodeId)
-    return done(invoke(this, 'removeNode', nodeId))
+    return await done(invoke(this, 'removeNode', nodeId))
   }
 
   /** @type {Interface['getGlobal']} */
   async getGlobal(key) {
     check.string('key', key)
-    return invoke(this, 'getGlobal', key)
+    return await invoke(this, 'getGlobal', key)
   }
 
   /** @type {Interface['putGlobal']} */
@@ -208,32 +208,32 @@ class NativeStorage {
     check.string('key', key)
     // JSON would write `null` for a function.
     check.json('value', value ?? null)
-    return done(invoke(this, 'putGlobal', key, value))
+    return await done(invoke(this, 'putGlobal', key, value))
   }
 
   /** @type {Interface['getCompressionCache']} */
   async getCompressionCache(sessionId) {
     check.string('sessionId', sessionId)
-    return invoke(this, 'getCompressionCache', sessionId)
+    return await invoke(this, 'getCompressionCache', sessionId)
   }
 
   /** @type {Interface['putCompressionCache']} */
   async putCompressionCache(sessionId, cache) {
     check.string('sessionId', sessionId)
     checkShape('cache', 'cache', cache)
-    return done(invoke(this, 'putCompressionCache', sessionId, cache))
+    return await done(invoke(this, 'putCompressionCache', sessionId, cache))
   }
 
   /** @type {Interface['deleteSession']} */
   async deleteSession(id) {
     check.string('id', id)
-    return done(invoke(this, 'deleteSession', id))
+    return await done(invoke(this, 'deleteSession', id))
   }
 
   /** @type {Interface['close']} */
   async close() {
     const handle = handleOf(this, 'close')
-    return done(new Operation().start((bridge, number) => bridge.storageClose(number, handle)).promise)
+    return await done(new Operation().start((bridge, number) => bridge.storageClose(number, handle)).promise)
   }
 
   /** @type {Interface['transaction']} */

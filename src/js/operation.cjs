@@ -100,9 +100,7 @@ class Operation {
    * @type {Map<number, unknown> | undefined}
    */
   #thrown
-  // Those of the promise, as soon as it is made.
-  /** @type {(value: T) => void} */ #resolve = () => {}
-  /** @type {(reason: unknown) => void} */ #reject = () => {}
+  /** Ends it with what a function returns or throws. @type {(outcome: () => T) => void} */ #settle = () => {}
   /** The caller's async context, in which everything of the caller's is called. @type {AsyncResource | undefined} */
   #context
   /** @type {TurnScope | undefined} */ #scope
@@ -120,10 +118,21 @@ class Operation {
   constructor(onPieces, number = nextNumber()) {
     this.#onPieces = onPieces
     this.number = number
-    this.promise = new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-    })
+    this.promise = this.#outcome(
+      new Promise((resolve) => {
+        this.#settle = resolve
+      }),
+    )
+  }
+
+  /**
+   * What an operation fails with is made here, not where native code tells of it: its stack then goes on to whoever waits, line by line.
+   *
+   * @param {Promise<() => T>} settled
+   */
+  async #outcome(settled) {
+    const outcome = await settled
+    return outcome()
   }
 
   /**
@@ -213,7 +222,9 @@ class Operation {
    * @param {unknown} error
    */
   #giveUp(error) {
-    this.#reject(error)
+    this.#settle(() => {
+      throw error
+    })
     if (!this.ended) getBridge().cancel(this.number)
   }
 
@@ -225,9 +236,11 @@ class Operation {
   #take(question, ask, payload) {
     switch (ask) {
       case Ask.Done:
-        return this.#end(() => this.#resolve(this.result(payload)))
+        return this.#end(() => this.result(payload))
       case Ask.Failed:
-        return this.#end(() => this.#reject(this.#error(JSON.parse(payload))))
+        return this.#end(() => {
+          throw this.#error(JSON.parse(payload))
+        })
       case Ask.Pieces:
         return this.#takePieces()
       case Ask.Resume:
@@ -237,8 +250,8 @@ class Operation {
     }
   }
 
-  /** @param {() => void} settle */
-  #end(settle) {
+  /** @param {() => T} outcome */
+  #end(outcome) {
     this.ended = true
     if (this.#scope !== undefined) this.#scope.open = false
     operations.delete(this.number)
@@ -250,11 +263,7 @@ class Operation {
       native.closeStream(this.number)
     }
     this.onEnd()
-    try {
-      settle()
-    } catch (error) {
-      this.#reject(error)
-    }
+    this.#settle(outcome)
   }
 
   /** @param {import('./errors.cjs').Fault | { kind: 'thrown', call: number } | { kind: 'aborted' }} fault */

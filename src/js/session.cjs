@@ -31,7 +31,7 @@ const KEY = Symbol('stello.session')
  */
 const shared = {
   async send(core, content, options) {
-    return beginTurn(core, 'send()', content, options, undefined).promise
+    return await beginTurn(core, 'send()', content, options, undefined).promise
   },
 
   stream(core, content, options) {
@@ -63,7 +63,7 @@ const shared = {
   },
 
   async systemPrompt(core) {
-    return core.invoke('systemPrompt', [])
+    return await core.invoke('systemPrompt', [])
   },
 
   async setSystemPrompt(core, content) {
@@ -89,7 +89,7 @@ const shared = {
   },
 
   async fork(core, options) {
-    return forkAs(core, 'fork', options)
+    return await forkAs(core, 'fork', options)
   },
 
   setLLM(core, adapter) {
@@ -108,7 +108,7 @@ const ofSession = {
   ...shared,
 
   async insight(core) {
-    return core.invoke('insight', [])
+    return await core.invoke('insight', [])
   },
 
   async setInsight(core, content) {
@@ -117,7 +117,7 @@ const ofSession = {
   },
 
   async memory(core) {
-    return core.invoke('memory', [])
+    return await core.invoke('memory', [])
   },
 
   async consolidate(core, fn = core.consolidateFn) {
@@ -133,7 +133,7 @@ const ofMainSession = {
   ...shared,
 
   async synthesis(core) {
-    return core.invoke('synthesis', [])
+    return await core.invoke('synthesis', [])
   },
 
   async integrate(core, fn = core.integrateFn) {
