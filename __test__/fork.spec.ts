@@ -47,6 +47,17 @@ describe.each(storages)('a fork on $name', ({ make }) => {
     expect([await contents(storage, 'taken'), await contents(storage, id)]).toEqual(before)
   })
 
+  it('is one of several at once with the same id: the others are refused', async () => {
+    const { storage, parent } = await start()
+    await parent.send('hello')
+    const records = (await parent.messages()).length
+    const forks = [0, 1, 2, 3, 4, 5].map((n) => parent.fork({ label: `${n}`, id: 'same', context: n % 2 === 0 ? 'inherit' : async (all) => all, prompt: 'first' }))
+    const outcomes = await Promise.allSettled(forks)
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toEqual(new TypeError('options.id must be one that no session has, got "same"'))
+    expect(await storage.listRecords('same')).toHaveLength(records + 1)
+  })
+
   it("has the system prompt that it is given, else the parent's of this moment", async () => {
     const { parent } = await start()
     expect(await (await parent.fork({ label: 'c', systemPrompt: 'own' })).systemPrompt()).toBe('own')

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{
     lifecycle::{new_meta, node},
-    registry::Registry,
+    registry::{Making, Registry},
     session::Session,
 };
 use crate::{
@@ -68,13 +68,10 @@ pub async fn fork(
     inheritance: Inheritance<'_>,
     topology: Topology,
 ) -> Result<Session> {
-    if let Some(id) = &options.id
-        && store.get_session(id).await?.is_some()
-    {
-        return Err(Error::InvalidArgument(format!(
-            "options.id must be one that no session has, got \"{id}\""
-        )));
-    }
+    let _making = match &options.id {
+        Some(id) => Some(claim(id, registry, store).await?),
+        None => None,
+    };
     let meta = new_meta(
         options.id,
         options.label,
@@ -120,6 +117,20 @@ pub async fn fork(
     }));
     store.apply(writes).await?;
     Ok(Session::new(registry.share(meta), Kind::Standard))
+}
+
+/// The right to make a session of this id: none has it, and nobody else is making one.
+async fn claim<'r>(id: &Text, registry: &'r Registry, store: &dyn Store) -> Result<Making<'r>> {
+    let taken = || {
+        Error::InvalidArgument(format!(
+            "options.id must be one that no session has, got \"{id}\""
+        ))
+    };
+    let making = registry.make(id).ok_or_else(taken)?;
+    match store.get_session(id).await? {
+        Some(_) => Err(taken()),
+        None => Ok(making),
+    }
 }
 
 async fn inherited(

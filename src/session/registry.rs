@@ -1,7 +1,7 @@
 //! What all handles on one session of one storage share: its metadata, its archived state, its queue.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex, PoisonError, RwLock, Weak,
         atomic::{AtomicU32, Ordering},
@@ -19,6 +19,21 @@ use crate::{
 #[derive(Debug, Default)]
 pub struct Registry {
     sessions: Mutex<HashMap<Text, Weak<Shared>>>,
+    /// The ids under which a session is being made.
+    making: Mutex<HashSet<Text>>,
+}
+
+/// The right to make a session of this id, until it is dropped.
+#[derive(Debug)]
+pub struct Making<'a> {
+    registry: &'a Registry,
+    id: Text,
+}
+
+impl Drop for Making<'_> {
+    fn drop(&mut self) {
+        self.registry.lock_making().remove(&self.id);
+    }
 }
 
 #[derive(Debug)]
@@ -61,6 +76,19 @@ impl Registry {
         };
         drop(replaced);
         winner
+    }
+
+    /// `None` while somebody else makes a session of this id.
+    pub fn make(&self, id: &Text) -> Option<Making<'_>> {
+        let free = self.lock_making().insert(id.clone());
+        free.then(|| Making {
+            registry: self,
+            id: id.clone(),
+        })
+    }
+
+    fn lock_making(&self) -> std::sync::MutexGuard<'_, HashSet<Text>> {
+        self.making.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many sessions somebody holds a handle on.
