@@ -106,13 +106,13 @@ export interface ToolSpec {
 /** What accompanies the messages of one call. */
 export interface LLMCompleteOptions {
   /** Absent when there are none. */
-  tools?: ToolSpec[]
+  tools?: ToolSpec[] | undefined
   /** Ends the call; the promise rejects with `signal.reason`. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** The most tokens to answer with, over the adapter's own setting. */
-  maxTokens?: number
+  maxTokens?: number | undefined
   /** Over the adapter's own setting; not sent to models that refuse it. */
-  temperature?: number
+  temperature?: number | undefined
 }
 
 /** A model's whole answer. */
@@ -510,12 +510,13 @@ export interface ForkOptions {
   /** @default the parent's */
   systemPrompt?: string | undefined
   /**
-   * What the new session remembers of the parent's history: nothing, all, or what the function returns.
+   * What the new session remembers of the parent's history: nothing, all, or what the function returns. What it is given is made valid
+   * as for a prompt: messages whose tool calls were not all answered, and answers without a call, are left out.
    *
    * @default 'none'
    */
   context?: 'none' | 'inherit' | ForkContextFn | undefined
-  /** The new session's opening words, stored as an `assistant` message after what is inherited. */
+  /** The new session's opening words, stored as an `assistant` message after what is inherited; none for `''`. */
   prompt?: string | undefined
   /** @default the parent's */
   llm?: LLMAdapter | undefined
