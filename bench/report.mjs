@@ -77,9 +77,9 @@ ${table(judged)}
 
 Where a bar is missed, this is what the time goes into, by profile (\`perf record\`, \`--cpu-prof\`), each in microseconds of a turn.
 
-- **Process CPU against the bare loop.** A turn of 10 messages takes about 70 µs more than the loop's 40. 27 of them are the JavaScript thread's: the call, its promise and async context, the answer's object. About 20 are two
+- **Process CPU against the bare loop.** A turn of 10 messages takes about 95 µs more than the loop's 32. 28 of them are the JavaScript thread's: the call, its promise and async context, the answer's object. About 20 are two
   hand-overs between threads, to a worker and back (a system call that wakes, a thread that wakes up, on each side), which the loop, all in one place, does not have; the rest is the session itself: allocations, the queue, the
-  plan, reading the answer as JSON, the commit. The bar leaves 10 for all of that. With long histories the bytes count, and from the second turn on they cost what they cost the loop: pieces of the body are kept and
+  plan, reading the answer as JSON, the commit. The bar leaves 8 for all of that. With long histories the bytes count, and from the second turn on they cost what they cost the loop: pieces of the body are kept and
   sent again. The first turn of a session has to fetch each message from wherever in the memory it lies, which takes about 0.2 µs a message of waiting. Four turns in a row, as here, bear a fourth of that each;
   over the first 32 turns of 10 000 messages the mean is 1.7 ms against 0.9.
 - **Storage and adapter in JavaScript.** Around 35 µs for each turn, of which a third is spent in Rust and a fourth on promises. For each record: 13 ns to copy it, because an adapter may change
